@@ -7,8 +7,8 @@ import type { RuleBook } from './rule-book.js'
 export type FindBelow = (directory: string, fits: (path: string) => boolean) => Promise<string | undefined>
 
 /**
- * Adds to the call which of the directories that a command names contain a file that must not be read. An unknown
- * program can read all of a directory, so such a command is asked about.
+ * Adds to the call the directories that a command names and that contain a file that must not be read. An unknown
+ * program can read a whole directory, so such a command needs approval.
  */
 export async function withContainedFiles(
   expanded: ExpandedCall,

@@ -57,7 +57,7 @@ const readingRules: readonly Rule[] = [
 
 /**
  * The built-in rules without a stated default decision: reading inside the workspace and the session's own tools are
- * allowed, files that decide what can run are protected, and everything else is asked about.
+ * allowed, files that decide what can run are protected, and everything else needs approval.
  */
 export const defaultRules: readonly Rule[] = [...readingRules, ...sessionRules]
 

@@ -16,8 +16,8 @@ export type DeniedReads = {
 
 /**
  * Returns the files that a rule of one of the books denies to this call, or undefined when no rule denies only some
- * files. Only denies count: what a rule asks about is asked when a command names it, and what no rule covers follows
- * the verdict on the command.
+ * files. Only denies count: a file with an ask rule needs approval when a command names it, and a file that no rule
+ * covers follows the verdict on the command.
  */
 export function deniedReads(call: Call, books: readonly RuleBook[]): DeniedReads | undefined {
   const restricting = books.filter((book) => restrictsSomeFiles(book, call))

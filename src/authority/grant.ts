@@ -18,7 +18,7 @@ import { assertVariables, compileRequirements } from './variables.js'
  * intersection is exact for every pattern.
  */
 export type GrantLayer = {
-  /** Whose set it is, for messages: `the ceiling`. */
+  /** The name of the set, for messages: `the ceiling`. */
   readonly name: string
   /** The option that a user would change to extend it. */
   readonly option: string

@@ -48,8 +48,9 @@ export function judge(call: Call | ExpandedCall, book: RuleBook): Judgement {
 }
 
 /**
- * Returns a function that says whether a search can show a result: rules that restrict reading apply to results, not
- * only to the directory where the search starts (SEC-025). It takes absolute paths; create it once per call.
+ * Returns a function that decides whether a search can show a result: rules that restrict reading apply to results,
+ * not only to the directory where the search starts (SEC-025). The function accepts absolute paths; create it once
+ * per call.
  */
 export function readableResults(book: RuleBook, call: Call): (path: string) => boolean {
   return (path) => {
@@ -169,8 +170,8 @@ function isIncidental(subject: JudgedSubject): boolean {
 }
 
 /**
- * Returns whether a subject was read from a text that may be a message. A deny then becomes an ask, because nothing
- * may be affected.
+ * Returns whether a subject was read from a text that may be a message. A deny then becomes an ask, because the call
+ * may not touch the subject at all.
  */
 function isProse(subject: JudgedSubject): boolean {
   if (subject.kind === 'command') return subject.possible === 'prose'

@@ -38,7 +38,7 @@ export type JudgedPart = {
 /** A rule as a policy writes it, and the scope that it comes from. */
 export type JudgedRule = { readonly text: string; readonly action: Action; readonly source: Rule['source'] }
 
-/** A rule that matches, with what its rank is made of. */
+/** A rule that matches, with the parts of its rank. */
 export type JudgedMatch = JudgedRule & {
   readonly rank: number
   readonly level: MatchingRule['level']

@@ -57,7 +57,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
 
 /**
  * Returns the rule book of a session in a mode, and the limit of the mode. `doubts: 'allow'` in the options allows
- * commands that are not fully understood, whatever rules may apply to them; no mode does that by itself.
+ * commands that are not fully understood, regardless of rules that may apply to them; no mode does that by itself.
  */
 export function createModeBooks(
   options: RuleBookOptions,
@@ -87,7 +87,10 @@ function looking(): Rule[] {
   return [allow('fs.read', '/**'), allow('net.fetch', '*'), allow('memory.read', '*'), ...tools.map(callOf)]
 }
 
-/** Commands that only read. What the analysis doubts (an option that writes, an expansion) is denied with the rest. */
+/**
+ * Returns patterns for commands that only read. A command with doubts (an option that writes, an expansion) is denied
+ * like every other command.
+ */
 function readingCommands(): string[] {
   const names = [
     'ls',

@@ -87,7 +87,7 @@ function readEntries(text: string): Entry[] {
 }
 
 /**
- * Formats a list of rules as a file. What a project cannot set (a source, a pin) is left out. Throws {@link
+ * Formats a list of rules as a file. Fields that a project cannot set (a source, a pin) are left out. Throws {@link
  * RuleError} for a rule that would not be parsed as the same rule: its text may come from a model, and a line break
  * in it would add rules that no user approved.
  */

@@ -32,7 +32,7 @@ const gitChanges = new Set(['diff', 'show', 'diff-tree', 'diff-index', 'diff-fil
 
 /**
  * Returns whether a command reads whole directories, so that it may read files it does not name. Its text does not
- * show which: where rules deny reading some files, it must be asked about.
+ * show which files, so where rules deny reading some files, the command needs approval.
  */
 export function readsTrees(unit: CommandUnit): boolean {
   const name = commandName(unit)

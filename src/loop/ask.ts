@@ -49,7 +49,7 @@ export type AskAnswer = {
   readonly message?: string | undefined
   /** Who answered, for the log. */
   readonly by?: string | undefined
-  /** No user decided (a time-out, a hook): the model reads the message as it is. */
+  /** No user decided (a time-out, a hook): the model reads the message unchanged. */
   readonly automatic?: boolean | undefined
 }
 

@@ -2,11 +2,13 @@ import type { JudgedSubject } from '../authority/call.js'
 
 /** The position of one call among the calls that run with it. */
 export interface CallSlot {
-  /** Waits until fewer calls run than the order allows at once. False: the order was ended before. */
+  /**
+   * Waits until fewer calls run than are allowed at the same time. Resolves to false when the order has been ended.
+   */
   enter(): Promise<boolean>
   /** States what the call will touch, as soon as that is known and before a user is asked. */
   announce(subjects: readonly JudgedSubject[], alone: boolean): void
-  /** Waits until no earlier call conflicts with this one. False: the order was ended before. */
+  /** Waits until no earlier call conflicts with this one. Resolves to false when the order has been ended. */
   turn(): Promise<boolean>
   /** The call touches nothing any more: calls that conflict with it can start. */
   leave(): void

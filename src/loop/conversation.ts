@@ -11,7 +11,7 @@ export type MessageFacts = {
   readonly costUsd?: number | undefined
   readonly model?: { readonly provider: string; readonly id: string } | undefined
   readonly metadata?: JsonObject | undefined
-  /** For results of tools: what each part of the message was made from. */
+  /** For results of tools: the envelope of each part of the message. */
   readonly envelopes?: readonly Envelope[] | undefined
 }
 
@@ -19,13 +19,13 @@ export type MessageFacts = {
 export interface Conversation {
   /** All messages. */
   readonly messages: readonly Message[]
-  /** What a model is shown: all messages, or a summary and the messages after it. Grows only at its end. */
+  /** The messages that a model gets: all of them, or a summary and the messages after it. Grows only at its end. */
   readonly view: readonly Message[]
   /** Resolves when the message is stored as durably as this conversation stores messages. */
   append(message: Message, facts?: MessageFacts): void | Promise<void>
   /**
-   * Replaces what the model is shown; `messages` stays. The new view is the last messages of the old one, some without
-   * their large contents, after a summary of the earlier ones when `summarised` is true.
+   * Replaces `view`; `messages` is unchanged. The new view is the last messages of the old one, some without their
+   * large contents, after a summary of the earlier ones when `summarised` is true.
    */
   compact(view: readonly Message[], summarised?: boolean): void | Promise<void>
   /** Removes all messages, from `messages` and `view`. */

@@ -9,7 +9,7 @@ export type Deadline = {
   readonly signal: AbortSignal
   /**
    * Waits for work, one piece at a time. Work that ends within the grace period after the abort has stopped properly,
-   * and its result counts, partial as it may be. Work that continues is abandoned, and its result is dropped.
+   * and its result is used, even if it is partial. Work that continues is abandoned, and its result is dropped.
    */
   settle<Result>(work: Promise<Result>): Promise<Ended<Result>>
   stop(): void
@@ -17,9 +17,9 @@ export type Deadline = {
 
 export type DeadlineOptions = {
   readonly signal?: AbortSignal | undefined
-  /** How long the work may take; `Infinity` for no limit. */
+  /** The time limit of the work; `Infinity` for no limit. */
   readonly timeoutMs: number
-  /** How long the work may take to stop after the abort. */
+  /** The time that the work has to stop after the abort. */
   readonly graceMs: number
 }
 

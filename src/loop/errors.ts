@@ -13,7 +13,7 @@ export const runErrorCodes = [
   'blocked_by_hook',
   'budget_exhausted',
 ] as const
-/** Why a run failed. Codes do not change; the messages next to them may. */
+/** Why a run failed. Codes are stable; the messages with them can change. */
 export type RunErrorCode = (typeof runErrorCodes)[number]
 
 /**

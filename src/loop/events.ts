@@ -282,8 +282,8 @@ export type ToolEvent =
       TouchedPaths)
 
 /**
- * A request of a sandboxed command that reached the proxy of its sandbox, once it is over. The path is left out:
- * it can hold secrets.
+ * A finished request of a sandboxed command through the proxy of its sandbox. The path is left out, because it can
+ * contain secrets.
  */
 export type NetworkRequestEvent = {
   readonly type: 'network_request'

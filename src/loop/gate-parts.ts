@@ -72,7 +72,7 @@ export type Step =
   | 'output'
   | 'done'
 
-/** What was decided about a call and its result: for the log, the trace and the events. */
+/** The decision about a call and its result: for the log, the trace and the events. */
 export type CallRecord = {
   readonly callId: string
   readonly toolCallId?: string | undefined
@@ -138,12 +138,14 @@ export type HookVerdict =
   /** `by`: what blocks, when it is not a hook. */
   | { readonly action: 'block'; readonly reason: string; readonly by?: string }
   | { readonly action: 'skip'; readonly output: string }
-  /** `ask`: why a user must decide, whatever the rules say. */
+  /** `ask`: why a user must decide, regardless of the rules. */
   | { readonly action: 'change'; readonly args: unknown; readonly ask?: string }
 
 export type ApprovalTexts = Pick<ToolApprovalRequest, 'reason' | 'rejectMessage'>
 
-/** What a gate uses. Functions are called again for each call, because their answer can change during a session. */
+/**
+ * The parts of a gate. Functions are called again for each call, because their results can change during a session.
+ */
 export type GateParts = {
   /** Returns the tools that a caller of this origin can use: for a model, only those it was offered. */
   readonly tools: {
@@ -155,7 +157,9 @@ export type GateParts = {
    * agent's.
    */
   authorityFor(tool: AnyGovernedTool): Authority
-  /** Resolves a path that a tool names inside the workspace; undefined when it leads out or cannot be determined. */
+  /**
+   * Resolves a path that a tool names inside the workspace; undefined when it leads outside or cannot be determined.
+   */
   readonly realPath?: PathLookup['realPath'] | undefined
   /** Resolves a path that a command names, wherever it leads. Absent: `realPath` is used. */
   readonly followLinks?: PathLookup['followLinks'] | undefined

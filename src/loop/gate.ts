@@ -117,7 +117,7 @@ export type CallState = {
   approval?: string | undefined
   /** Digests of the files whose content decides what the call does, by path. */
   pins?: ReadonlyMap<string, string> | undefined
-  /** It takes part in the session's order of writing calls. */
+  /** The call takes its turn in the session's order of writing calls. */
   writer?: boolean | undefined
   /** An error inside the call that must end the run. */
   fatal?: { readonly error: unknown } | undefined

@@ -180,7 +180,7 @@ function prepare<Args, Output>(
 
 /** Returns the input of the tool: the original arguments if the tool parses them itself. */
 function inputOf<Args>(checked: Checked<Args>): Args {
-  // Only `governTool` sets `source`, and its tools take any value.
+  // Only `governTool` sets `source`, and its tools accept any value.
   return 'source' in checked ? (checked.source as Args) : checked.value
 }
 

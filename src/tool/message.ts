@@ -66,7 +66,7 @@ export const UserContent = {
   image,
   imageUrl: (url: string): ImageContent => image(url),
   imageBase64: (data: string, mediaType: string): ImageContent => image(data, mediaType),
-  /** `data` is the text for text types, else base64 or a URL. */
+  /** `data` is the text for text types, otherwise base64 or a URL. */
   document,
   documentUrl: (url: string, mediaType: string, options: { filename?: string } = {}): DocumentContent =>
     document(url, mediaType, options.filename),

@@ -156,7 +156,10 @@ export type ShellOptions = {
   readonly cwd?: string | undefined
   /** Called with output as it arrives, both streams interleaved. */
   readonly onOutput?: ((text: string) => void) | undefined
-  /** How much output stays in memory. Of longer output the head and the tail stay, and all of it goes to a file. */
+  /**
+   * The maximum output in memory, in bytes. Of longer output only the head and the tail are kept in memory, and all
+   * of it is written to a file.
+   */
   readonly maxBytes?: number | undefined
   /**
    * Git in this command starts no program that the repository names (hooks, filters, monitors, signing, transports)

@@ -11,7 +11,7 @@ export type AnySchema = StandardSchemaV1
 export type SchemaInput<Schema extends AnySchema> = StandardSchemaV1.InferInput<Schema>
 /**
  * The output type of a schema. For Zod it is written exactly like `z.output`, including `any`: in a generic function
- * TypeScript only knows the two types to be equal when they are written alike.
+ * TypeScript treats the two types as equal only when they are written alike.
  */
 // biome-ignore lint/suspicious/noExplicitAny: `unknown` would be a different type than Zod's.
 export type SchemaOutput<Schema extends AnySchema> = Schema extends { _zod: { output: any } }

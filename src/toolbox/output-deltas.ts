@@ -10,7 +10,7 @@ const maxChars = 16_384
 
 /**
  * Collects the output of a command for progress events: thousands of lines a second become twenty pieces, each of
- * bounded size. The first piece is reported at once.
+ * bounded size. The first piece is reported immediately.
  */
 export function createOutputDeltas(progress: (text: string) => void): OutputDeltas {
   let pending = ''

@@ -77,8 +77,8 @@ export type CommandAnalysis = {
   readonly units: readonly CommandUnit[]
   readonly possible: readonly PossibleCommand[]
   /**
-   * Why the command as a whole can at best be asked about (too long, not parsed, unusual characters); empty when it
-   * is understood.
+   * Why no pattern can allow the command as a whole (too long, not parsed, unusual characters); empty when it is
+   * understood.
    */
   readonly doubts: readonly string[]
   /** Why the text can never run: a NUL byte, text that is not well-formed. */

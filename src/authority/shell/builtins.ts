@@ -1,8 +1,8 @@
 import type { Word } from './analysis.js'
 
 /**
- * Returns why a builtin of bash can at best be asked about. Bash evaluates text in the arguments of these builtins
- * that no parser sees (`declare 'a[$(x)]=1'` runs x), or they change what later names mean.
+ * Returns why no pattern can allow a bash builtin. Bash evaluates text in the arguments of these builtins that no
+ * parser sees (`declare 'a[$(x)]=1'` runs x), or they change what later names mean.
  */
 export function builtinDoubt(name: string): string | undefined {
   if (EVALUATES.has(name)) return `bash evaluates what is given to ${name}`

@@ -1,7 +1,7 @@
 import type { CommandUnit, Word } from './analysis.js'
 
 /**
- * Returns what may be commands in a text that was not parsed, so that denies still match. Splits at everything that
+ * Returns the possible commands in a text that was not parsed, so that denies still match. Splits at everything that
  * could end a command, once with the quotes removed and once with quotes as separators: too many units rather than
  * too few, each with a doubt.
  */

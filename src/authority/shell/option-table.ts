@@ -1,11 +1,11 @@
 import type { Word } from './analysis.js'
 
 /**
- * The relevant options of one command. `options` lists harmless ones, `hazards` the others with the reason. Any other
- * option is not known to be harmless, which is reason enough to ask.
+ * The relevant options of one command. `options` lists the harmless ones, `hazards` the others with the reason. Any
+ * other option raises a doubt, because it is not known to be harmless.
  *
  * Both are written like options on a command line: `-lah` three flags, `-n=` has a value, `-j?` can have one
- * attached, `--max-count=`, `--color?`. A value that is a file says how it is used: `-o=w`, `--file=r`.
+ * attached, `--max-count=`, `--color?`. For a value that is a file, a letter states its use: `-o=w`, `--file=r`.
  */
 export type OptionTable = {
   readonly options: string

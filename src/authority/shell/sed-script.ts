@@ -1,6 +1,6 @@
 /**
  * Returns whether a sed script only edits the text that passes through: no `w`, `e`, `r` and similar commands, no
- * `s///e` or `s///w`. What this small parser does not follow counts as not harmless.
+ * `s///e` or `s///w`. Everything that this small parser does not support counts as not harmless.
  */
 export function isHarmlessSedScript(script: string): boolean {
   let at = 0

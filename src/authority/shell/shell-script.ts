@@ -2,8 +2,8 @@ import type { Word } from './analysis.js'
 import type { Inner, Unwrapped } from './unwrap.js'
 
 /**
- * Returns the script of a shell command, if it can be read: `bash -c '…'`, a here-document. Only bash is sure to read
- * it like this parser, so a script for any other shell is matched against denies but can at best be asked about.
+ * Returns the script of a shell command, if it can be read: `bash -c '…'`, a here-document. Only bash is certain to
+ * parse it like this parser, so a script for any other shell is matched against denies, but no pattern can allow it.
  */
 export function shellScript(name: string, args: readonly Word[], input: string | undefined): Unwrapped {
   const { flags, unknown, rest } = shellOptions(args)

@@ -18,7 +18,7 @@ export function tooLarge(text: string): string | undefined {
 
 /**
  * Finds characters that people do not see, or that bash and a parser may read differently. A command that contains
- * one is shown escaped and asked about.
+ * one is shown escaped and needs approval.
  */
 export function unusualCharacters(text: string): string | undefined {
   const found = UNUSUAL.exec(text)

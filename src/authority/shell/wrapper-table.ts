@@ -10,7 +10,7 @@ export type Wrapper = OptionTable & {
   readonly inShell?: true
   /** It adds arguments that are not known. */
   readonly appends?: true
-  /** Why it needs approval even if a rule allows it. */
+  /** Why no pattern can allow it. */
   readonly doubt?: string
 }
 
@@ -67,7 +67,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 /**
  * Wrappers whose options are not parsed: every argument may be the command, and all of them are examined. The list
  * need not be complete, because an unknown program may start its arguments too (`possible-commands.ts`); listed
- * programs are always asked about.
+ * programs always need approval.
  */
 export const OPAQUE_WRAPPERS: ReadonlySet<string> = new Set(
   [
