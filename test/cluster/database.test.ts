@@ -139,12 +139,17 @@ describe.skipIf(!hasPostgres())('FT-43: four workers with limits for tenants', (
     async () => {
       const active = new Map<string, number>()
       let most = 0
-      const { client, worker, ledger } = await workersOn(await postgresSchema(), {
+      let release = (): void => undefined
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const { client, worker, ledger, connect } = await workersOn(await postgresSchema(), {
         async work(word) {
           const tenant = word.slice(0, 1)
           const now = (active.get(tenant) ?? 0) + 1
           active.set(tenant, now)
           most = Math.max(most, now)
+          await held
           await wait(5)
           active.set(tenant, (active.get(tenant) ?? 1) - 1)
         },
@@ -159,10 +164,18 @@ describe.skipIf(!hasPostgres())('FT-43: four workers with limits for tenants', (
             await own.submit({ prompt: `${tenant}-${at} x1`, sessionId: `${tenant}-${at % 3}` })
         }),
       )
-      for (const slots of [4, 4, 4, 4]) await worker({ slots, tenantLimits })
+      const looks = lookCounter()
+      for (const slots of [4, 4, 4, 4])
+        await worker({ slots, tenantLimits, queue: looks.watched(connect().queue) })
+      await expect.poll(() => ledger.begun.length, poll).toBeGreaterThanOrEqual(6)
+      // Three sessions of each tenant could run, and the workers have free slots: they look again and take nothing.
+      const before = looks.count
+      await expect.poll(() => looks.count, poll).toBeGreaterThan(before + 4)
+      expect(ledger.begun).toHaveLength(6)
+      release()
       const runs = client()
       await expect.poll(() => states(runs), poll).toEqual({ completed: 36 })
-      expect(most).toBeLessThanOrEqual(2)
+      expect(most).toBe(2)
       for (const tenant of tenants)
         for (const session of upTo(3)) {
           const order = ledger.begun.flatMap((word) => {
@@ -253,6 +266,10 @@ function lookCounter() {
   let moment = 0
   return {
     now: () => ++moment,
+    /** How many looks have ended. */
+    get count() {
+      return all.length
+    },
     watched(queue: RunQueue): RunQueue {
       const join = queue.join.bind(queue)
       queue.join = async (node) => {

@@ -235,14 +235,17 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
     let url = ''
     let isOver = false
     const working = Promise.all([work(1), work(2)])
+    /** Kills the process as soon as a worker was allowed to start a call. */
+    let killAtStart: (() => void) | undefined
     let text: unknown
-    const kills = 5 * factor
+    const kills = 6 * factor
     for (let made = 0; text === undefined; made++) {
       const host = start({ rounds, config, resumes: made > 0 })
       url = String((await host.next())['url'])
       if (made < kills) {
-        await pause(Math.random() * 150)
-        host.child.kill('SIGKILL')
+        // At any moment, and at the one at which the start of a call must already be in the log.
+        if (made % 2 === 0) await pause(Math.random() * 150).then(() => host.child.kill('SIGKILL'))
+        else killAtStart = () => host.child.kill('SIGKILL')
       } else text = (await host.next())['text']
       await host.exited
     }
@@ -266,6 +269,8 @@ describe.each<[string, (place: string) => SessionStore, (base: string) => Promis
           if (!isRecord(task)) continue
           const { accepted } = await ask('start', leaseOf(task))
           if (accepted !== true) continue
+          killAtStart?.()
+          killAtStart = undefined
           const n = numberOf(task)
           begun.set(n, (begun.get(n) ?? 0) + 1)
           await pause(Math.random() * 30)
