@@ -1,4 +1,4 @@
-/** The usage of the model's context window. All tokens are estimates, scaled to what the provider last counted. */
+/** The usage of the model's context window. All token counts are estimates, scaled to the provider's last count. */
 export type ContextUsage = {
   /** `provider/model`. */
   readonly model: string

@@ -48,7 +48,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   /** The active run. */
   readonly activeRunId: string | undefined
   readonly queue: {
-    /** False when no such run is queued or active. */
+    /** Returns false when no such run is queued or active. */
     cancel(runId: string, reason: string): boolean
   }
 
@@ -86,7 +86,7 @@ export interface FeatureContext<Options = object, Setup = object> {
   readonly prompt: { text(): Promise<string> }
   /** Returns what a run of the loop needs, for a separate conversation or the session's. */
   loopParts(signal: AbortSignal, conversation: Conversation): Promise<RunParts>
-  /** Replaces old messages by a summary. Undefined when there was nothing to do. */
+  /** Replaces old messages by a summary. Returns undefined when there was nothing to do. */
   compact(
     signal: AbortSignal,
     options?: { readonly focus?: string | undefined },
@@ -118,7 +118,7 @@ export interface SessionTools {
   all(): readonly AnyTool[]
   /** Whether the model is shown the tool. */
   isShown(name: string): boolean
-  /** Shows tools to the model from the next round on. */
+  /** Shows tools to the model from the next round. */
   offer(names: readonly string[]): void
   addAll(tools: readonly AnyTool[]): void
   remove(name: string): boolean

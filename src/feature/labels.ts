@@ -7,7 +7,7 @@ export type SessionLabels = {
   readonly correlationId?: string
 }
 
-/** The labels among other options, without those that have no value. */
+/** Returns the labels among other options, without those that have no value. */
 export function labelsOf({
   tenantId,
   principal,

@@ -4,7 +4,7 @@ import type { Message, UserMessage } from '../tool/completion.js'
 import type { JsonObject } from '../tool/json.js'
 import type { Goal } from './goal.js'
 
-/** What a run works on. */
+/** The request that starts a run. */
 export type RunRequest = {
   readonly text: string
   /** The id of the run. Default: a new id. */

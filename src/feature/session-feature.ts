@@ -68,7 +68,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
   opened?(session: FeatureContext<Options, Setup>): void
   /** Called before the first run or direct call. */
   started?(session: FeatureContext<Options, Setup>, signal: AbortSignal): void | Promise<void>
-  /** Called when all runs of a closed session have ended. `wasStarted`: there was at least one run. */
+  /** Called when all runs of a closed session have ended. `wasStarted`: `started` was called. */
   ended?(session: FeatureContext<Options, Setup>, wasStarted: boolean): void | Promise<void>
 
   // The system prompt
@@ -176,10 +176,7 @@ export type SessionFeature<State = unknown, Options = object, Setup = object> = 
     payload: Readonly<Record<string, unknown>>,
     signal: AbortSignal | undefined,
   ): void | Promise<void>
-  /**
-   * Called when a request to a model begins, in a run or outside of one. Returns a function that is called when it
-   * ends.
-   */
+  /** Called when a request to a model begins, in a run or outside of one. Returns an observer of its outcome. */
   watchRequest?(
     session: FeatureContext<Options, Setup>,
     model: Model,

@@ -1,7 +1,7 @@
 import type { TaskCounters } from '../loop/events.js'
 import type { JsonSchema } from '../tool/json.js'
 
-/** Gives tasks to other agents: each is a session on the same workspace, with no more authority than the caller. */
+/** Runs tasks with other agents: each is a session on the same workspace, with no more authority than the caller. */
 export interface RuntimeTasks {
   /**
    * Waits for all tasks and returns their results in order. Rejects only for tasks that cannot start: too many,
@@ -74,7 +74,7 @@ export type TaskOutcome = {
   readonly agent: string
   readonly description: string
   readonly success: boolean
-  /** The agent's last text, also when it did not finish. */
+  /** The agent's last text, even if it did not finish. */
   readonly output: string
   /** What failed; absent when nothing did. */
   readonly error?: string

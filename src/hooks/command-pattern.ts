@@ -8,7 +8,7 @@ export type CommandMatch = 'yes' | 'no' | 'undecided'
 const maxCommandLength = 8 * 1024
 const maxPatternLength = 1024
 const timeoutMs = 100
-/** How long an expression can run on this thread without a noticeable delay. */
+/** The estimated number of steps that an expression can run on this thread without a noticeable delay. */
 const maxSteps = 2 ** 20
 
 /**

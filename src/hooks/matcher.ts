@@ -100,7 +100,7 @@ function pathTest(text: string): CompiledMatcher {
     throw new HookError(
       `matcher.pathPattern can never match: hooks do not know the directory of ${JSON.stringify(text)}`,
     )
-  // A child session may have another workspace than the session where the hook was registered.
+  // A child session may have a different workspace from the session where the hook was registered.
   const byPlace = new Map<string, PathPattern>()
   return (payload, place) => {
     const paths = pathsOf(payload)

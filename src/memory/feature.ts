@@ -107,7 +107,7 @@ function memoryService(session: FeatureContext): RuntimeMemory | undefined {
   }
 }
 
-/** The memory of a session. Throws `MemoryError` when the session has no memory store. */
+/** Returns the memory of a session. Throws `MemoryError` when the session has no memory store. */
 export async function memoryOf(session: MemorySession): Promise<Memory> {
   session.assertOpen()
   if (session.options.memoryStore !== undefined) return session.use(memoryFeature)
@@ -136,7 +136,7 @@ async function createMemory(session: MemorySession): Promise<Memory> {
   })
 }
 
-/** The kind of secret in a text. Memories outlive their session, so keys never get into them. */
+/** Returns the kind of secret in a text. Memories outlive their session, so keys never get into them. */
 function secretIn({ redactor }: MemorySession, text: string): string | undefined {
   const clean = redactor.tokens(redactor.record?.(text) ?? text, 'record')
   if (clean === text) return hasPassword(text) ? 'PASSWORD' : undefined

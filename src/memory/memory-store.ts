@@ -1,7 +1,7 @@
 import type { MemoryItem } from './memory-item.js'
 
 /**
- * Stores memories. Sessions share a store, also across processes; none of them may lose what another wrote. A store
+ * Stores memories. Sessions share a store, even across processes; none of them may lose what another wrote. A store
  * does not search: recall has its own index of what `list` returns.
  */
 export interface MemoryStore {

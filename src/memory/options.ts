@@ -5,7 +5,7 @@ import type { RelevanceWeights } from './search/relevance.js'
 
 /** How a session uses its memory store. */
 export type MemoryOptions = {
-  /** What the model is shown from the memory with a prompt; `false`: nothing. */
+  /** The limits of the memories that the model is shown with a prompt; `false`: none are shown. */
   readonly recall?: false | Partial<SectionLimits>
   /** Whether every run is remembered when it ends. Off by default, because an answer of a model may not be true. */
   readonly rememberRuns?: boolean

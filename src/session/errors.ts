@@ -48,7 +48,7 @@ export class ToolFailedError extends CapstanError {
 
 markErrorClass(ToolFailedError, 'ToolFailedError')
 
-/** Thrown when a run cannot be resumed; the code says whether it can be later. */
+/** Thrown when a run cannot be resumed; the code shows whether it can be resumed later. */
 export class ResumeError extends CapstanError<'no_session_store' | 'no_checkpoint'> {}
 
 markErrorClass(ResumeError, 'ResumeError')

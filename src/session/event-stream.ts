@@ -30,7 +30,7 @@ export class EventStream implements AsyncIterableIterator<AgentEvent, undefined>
     if (event !== undefined) {
       this.#waiting[this.#at++] = taken
       this.#given += this.#joined?.get(event) ?? 1
-      // Events that were read are removed in bulk, also when a reader is always a little slow.
+      // Events that were read are removed in bulk, even if a reader is always a little slow.
       if (this.#at === this.#waiting.length || this.#at > maxTaken) {
         this.#waiting = this.#waiting.slice(this.#at)
         this.#at = 0

@@ -71,7 +71,7 @@ export async function partsFor(
   }
 }
 
-/** A level takes precedence over a number of tokens. */
+/** Returns the reasoning settings. A level takes precedence over a number of tokens. */
 function reasoningOf({
   reasoningEffort,
   thinkingBudget,

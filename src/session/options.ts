@@ -44,8 +44,8 @@ export type RetentionLimits = {
   readonly maxTraceEvents?: number | null
   readonly maxTerminalSubagentTasks?: number | null
   /**
-   * The maximum number of messages that no request needs any more. Only in a session with a store, which has all of
-   * them.
+   * The maximum number of messages, not counting older ones that a request still needs. Only applies with a store,
+   * which has all messages.
    */
   readonly maxMessages?: number | null
 }
@@ -121,7 +121,7 @@ export type SessionOptions = PromptSlots &
     readonly network?: NonNullable<WorkspaceOptions['network']>
     readonly env?: Readonly<Record<string, string>>
     /**
-     * The workspace backend, in place of the workspace argument: another directory, or a backend such as
+     * The workspace backend, instead of the workspace argument: another directory, or a backend such as
      * `createMemoryBackend(files)`.
      */
     readonly workspaceBackend?: LocalWorkspaceBackend | WorkspaceBackend
@@ -153,7 +153,7 @@ export type SessionOptions = PromptSlots &
     readonly trustStore?: boolean
     /**
      * With a store everything is written immediately, and `save()` waits until it is on disk. `false` has no effect,
-     * and `initWarning` says so.
+     * and `initWarning` reports that.
      */
     readonly autoSave?: boolean
     /** When records are on disk. Default: `sync`, before they are acknowledged. */

@@ -4,7 +4,7 @@ import { type FlatValue, flatten, unflatten } from './flat-value.js'
 
 /**
  * One event of a run with its sequence number. Numbers start at 1 and never change. A run of this process has no gaps;
- * one that was read from a log has gaps in place of streamed text.
+ * one that was read from a log has gaps instead of streamed text.
  */
 export type RunEvent = { readonly sequence: number; readonly timestampMs: number; readonly event: AgentEvent }
 

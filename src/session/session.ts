@@ -292,7 +292,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).spending.total.list()
   }
 
-  /** Replaces the budget guard; null removes it. Takes effect with the next call of the model or a tool. */
+  /** Replaces the budget guard; null removes it. Takes effect at the next call of the model or a tool. */
   setBudgetGuard(guard: BudgetGuard | null): void {
     assertBudgetGuard(guard)
     kernelOf(this).spending.guard = guard ?? undefined
@@ -688,7 +688,7 @@ export class Session extends SessionHandle {
     return kernelOf(this).use(subagentsFeature).agents.problems
   }
 
-  /** Gives one task to an agent, or several with `{ tasks: [...] }`, as the tool `task` does. */
+  /** Runs one task with an agent, or several with `{ tasks: [...] }`, like the tool `task`. */
   async task(
     task: TaskOptions | { readonly tasks: readonly Omit<TaskOptions, 'background'>[] },
     options: { readonly signal?: AbortSignal } = {},
@@ -696,7 +696,7 @@ export class Session extends SessionHandle {
     return startTask(kernelOf(this), task, options.signal)
   }
 
-  /** Gives several tasks that run at the same time, as the tool `parallel_task` does. */
+  /** Runs several tasks at the same time, like the tool `parallel_task`. */
   async tasks(
     tasks: readonly Omit<TaskOptions, 'background'>[],
     options: { readonly signal?: AbortSignal } = {},

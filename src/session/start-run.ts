@@ -135,7 +135,8 @@ function recordStart(
 
 /**
  * Whether the start must be written before anything else happens: it claims the fire of a schedule, and if a feature
- * works before the prompt is in the conversation, a process that ends meanwhile leaves a run that can be resumed.
+ * works before the prompt is in the conversation, a process that ends during that work leaves a run that can be
+ * resumed.
  */
 function mustBeWritten(kernel: SessionKernel, { trigger }: RunRequest): boolean {
   return trigger !== undefined || featuresWith('delaysPrompt').some((feature) => feature.delaysPrompt(kernel))

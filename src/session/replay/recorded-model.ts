@@ -8,7 +8,7 @@ import { noAnswer, type RecordedSource, recordedAnswer, recordedFacts, recording
 
 /** Options of {@link recordedModel}. */
 export type RecordedModelOptions = {
-  /** `false`: answers in order, whatever the requests are. */
+  /** `false`: answers in order without comparing the requests. */
   readonly check?: boolean
   readonly facts?: Partial<ModelFacts>
 }

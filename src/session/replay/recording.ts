@@ -101,7 +101,7 @@ export const noAnswer: ModelAnswer = {
   response: {},
 }
 
-/** The context window is unlimited, so no recording is summarized again. */
+/** The context window is large enough for any recording, so nothing is summarized again. */
 export const recordedFacts: ModelFacts = {
   contextTokens: 1_000_000_000,
   tools: true,

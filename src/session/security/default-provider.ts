@@ -50,7 +50,7 @@ let isClean: (provider: DefaultSecurityProvider, json: string, target: TextTarge
 
 /**
  * Redacts secrets in texts, and reports texts from outside that look like instructions. Named secrets are replaced
- * everywhere, in each of their forms, and so is text that looks like a key. Personal data is kept unless its redaction
+ * everywhere, in each of their forms, and so is text that looks like a key. Personal data stays unless its redaction
  * is configured, because a model that edits a file must see its content.
  *
  * @example
