@@ -44,13 +44,13 @@ export class Args {
     return value
   }
 
-  /** A copy with other values for some options, for a command that calls another. */
+  /** Returns a copy with other values for some options, for a command that calls another. */
   with(values: Readonly<Record<string, string>>): Args {
     const given = Object.entries(values).map(([name, value]): [string, string[]] => [name, [value]])
     return new Args(this.positionals, new Map([...this.#values, ...given]))
   }
 
-  /** A copy without the first `count` positional arguments, for a command that has read them. */
+  /** Returns a copy without the first `count` positional arguments, for a command that has already read them. */
   after(count: number): Args {
     return new Args(this.positionals.slice(count), this.#values)
   }

@@ -11,8 +11,8 @@ export async function runProcess(argv: readonly string[]): Promise<number> {
   let isStopping = false
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => {
-      // The first signal starts a clean end; the second ends the process at once. A closed terminal can send more than
-      // one SIGHUP, which does not count as a second signal.
+      // The first signal starts a graceful shutdown; the second ends the process at once. A closed terminal can send
+      // more than one SIGHUP, which does not count as a second signal.
       if (isStopping && name !== 'SIGHUP') process.exit(name === 'SIGINT' ? 130 : 143)
       isStopping = true
       stopping.abort(name)
@@ -37,8 +37,8 @@ export async function runProcess(argv: readonly string[]): Promise<number> {
 
 /**
  * When the process ends, Node restores the settings of each terminal that it started with, and aborts with an assertion
- * when the terminal was closed meanwhile. It leaves out descriptors that are another file by then, so those of a closed
- * terminal become the null device.
+ * when the terminal was closed meanwhile. It skips descriptors that refer to another file by then, so those of a closed
+ * terminal are replaced by the null device.
  */
 function releaseLostTerminal(): void {
   if (process.platform === 'win32') return
@@ -51,13 +51,13 @@ function releaseLostTerminal(): void {
         // The lowest free descriptor is the one that was just closed.
         openSync(devNull, fd === 0 ? 'r' : 'w')
       } catch {
-        // Another part of the process has closed it: Node leaves it out as well.
+        // Another part of the process has closed it; Node skips it as well.
       }
     }
   })
 }
 
-/** Opens each stream only when it is used: opening one takes milliseconds. */
+/** Creates the streams of the command. Each is opened only when it is used, because opening one takes milliseconds. */
 function ioOf(signal: AbortSignal, failed: (error: NodeJS.ErrnoException) => void): Io {
   const stdout = (): WriteStream => withErrorListener(process.stdout, failed)
   return {

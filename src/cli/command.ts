@@ -14,10 +14,10 @@ export type OptionSpec = {
   readonly choices?: readonly string[]
 }
 
-/** A command line, with a comment that says what it does. */
+/** A command line, with a comment that describes it. */
 export type Example = { readonly line: string; readonly comment: string }
 
-/** A subcommand: its arguments, its help and its work. */
+/** A subcommand: its arguments, its help and its implementation. */
 export type Command = {
   /** The arguments after the command's name, one line for each form. */
   readonly usage: readonly string[]
@@ -27,7 +27,7 @@ export type Command = {
   readonly actions?: Readonly<Record<string, string>>
   readonly options: readonly OptionSpec[]
   readonly examples: readonly Example[]
-  /** Exit codes beyond those of every command, or with a meaning of their own. */
+  /** Exit codes in addition to those of every command, or with a meaning of their own. */
   readonly exitCodes?: Readonly<Partial<Record<ExitCode, string>>>
   /** Returns the exit code. `commands` is the command table, for commands that list the others. */
   run(args: Args, io: Io, commands?: readonly CommandEntry[]): Promise<number>

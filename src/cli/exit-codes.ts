@@ -1,4 +1,4 @@
-/** The exit codes of the command. Scripts rely on them: docs/command.md has the table. */
+/** The exit codes of the command. Scripts rely on them; docs/command.md has the table. */
 export const exitCodes = {
   done: 0,
   failed: 1,

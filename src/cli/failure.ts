@@ -16,7 +16,7 @@ export function describeFailure(
     error instanceof CommandLineError
       ? error.hint
       : hintForCode(error instanceof CapstanError ? error.code : undefined)
-  // An unexpected error is worth a bug report, which needs the stack.
+  // An unexpected error should be reported as a bug, with its stack.
   const stack =
     io.env['CAPSTAN_DEBUG'] && error instanceof Error && error.stack !== undefined ? `\n${error.stack}` : ''
   const lines = [
@@ -33,7 +33,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return exitCodeFor(error.code)
 }
 
-/** The exit code for an error code: events of a run carry only the code. */
+/** The exit code for an error code, because events of a run contain only the code. */
 export function exitCodeFor(code: string | undefined): ExitCode {
   if (code === undefined) return exitCodes.failed
   if (code === 'cancelled') return exitCodes.cancelled
@@ -61,7 +61,7 @@ const usage: ReadonlySet<string> = new Set([
   'agent_not_found',
 ])
 
-/** What a user of the command can do about an error, by its code. */
+/** Returns what a user of the command can do about an error, by its code. */
 export function hintForCode(code: string | undefined): string | undefined {
   switch (code) {
     case 'model_auth':

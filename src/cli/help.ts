@@ -112,7 +112,7 @@ function paragraphs(text: string, columns: number): string[] {
     ])
 }
 
-/** Two columns; the right one is wrapped, and starts on a new line after a long left one. */
+/** Formats two columns. The right one is wrapped, and starts on a new line after a long left one. */
 function table(rows: readonly Row[], columns: number): string[] {
   const width = Math.min(26, Math.max(0, ...rows.map(([left]) => left.length)))
   const margin = ' '.repeat(width + 4)

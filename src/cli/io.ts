@@ -24,12 +24,12 @@ export function rowsOf(stdout: Writable): number {
 }
 
 /**
- * Resolves when the stream has taken the text, so the last text is not lost at the end of the process and slow readers
- * are waited for.
+ * Writes a text. Resolves when the stream has accepted it, so that the last text is not lost at the end of the process
+ * and output waits for slow readers.
  */
 export function write(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve) => {
-    // A reader that has closed the pipe (`capstan sessions | head`) is not an error.
+    // It is not an error if the reader has closed the pipe (`capstan sessions | head`).
     if (stream.destroyed || text === '') resolve()
     else stream.write(text, () => resolve())
   })

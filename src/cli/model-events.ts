@@ -22,7 +22,7 @@ function whose({ agent }: { readonly agent?: string | undefined }): string {
   return agent === undefined ? '' : `${agent}: `
 }
 
-/** The pause, exact enough for short ones. */
+/** Formats a pause, with enough precision for short ones. */
 function pause(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`

@@ -1,6 +1,6 @@
 import type { Notice, NoticeCode } from '../loop/events.js'
 
-/** The message of a notice, followed by what a user of the command can do next. */
+/** Returns the message of a notice, followed by what a user of the command can do next. */
 export function noticeText({ message, code }: Notice): string {
   const advice = code === undefined ? undefined : adviceFor[code]
   return advice === undefined ? message : `${message} ${advice}`

@@ -10,7 +10,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     const { describeFailure } = await import('./failure.js')
     const { text, exitCode } = describeFailure(error, io)
-    // The reader of a pipe (`capstan sessions replay | head`) has closed it, and needs no error message.
+    // The reader of the pipe has closed it (`capstan sessions replay | head`), so no error message is needed.
     if (io.signal.reason !== 'SIGPIPE') await write(io.stderr, text)
     const isTerminated = io.signal.reason === 'SIGTERM' || io.signal.reason === 'SIGHUP'
     return exitCode === exitCodes.cancelled && isTerminated ? exitCodes.terminated : exitCode
@@ -25,7 +25,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<number> {
     return exitCodes.done
   }
   if (first === '--help' || first === '-h' || first === 'help') return help(rest[0], io)
-  // Options without a command are those of the interactive session.
+  // Options without a command belong to the interactive session.
   if (first.startsWith('-')) return call('chat', argv, io)
   return call(first, rest, io)
 }
@@ -66,7 +66,7 @@ async function entryFor(name: string): Promise<CommandEntry> {
   )
 }
 
-/** The arguments before `--`: what follows it is not an option. */
+/** Returns the arguments before `--`; those after it are not options. */
 function optionsPart(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--')
   return end < 0 ? argv : argv.slice(0, end)

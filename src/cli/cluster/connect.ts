@@ -31,10 +31,10 @@ export type Connected = {
 }
 
 const defaultWaitMs = 60_000
-/** When a user learns that the command waits. */
+/** After this time, the user is informed that the command waits. */
 const noticeAfterMs = 2_000
 
-/** The database that the flags, the environment or the configuration name. */
+/** Returns the database that the flags, the environment or the configuration name. */
 export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
   const wait = args.value('wait')
   const url = await databaseIn(args, io)
@@ -52,7 +52,7 @@ export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
   }
 }
 
-/** Connects, and fails when the database cannot be reached in time or the command is stopped meanwhile. */
+/** Connects. Fails when the database cannot be reached in time, or when the command is stopped meanwhile. */
 export async function connect(args: Args, io: Io): Promise<Connected> {
   const { url, schema, maxWaitMs } = await databaseOf(args, io)
   const { PostgresRunQueue, PostgresSessionStore } = await import('../../postgres/index.js')
@@ -68,7 +68,7 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
     await queue.close()
     await store.close()
   }
-  // A queue that is closed gives up waiting.
+  // Closing the queue ends the waiting.
   const stop = (): void => void queue.close().catch(() => undefined)
   io.signal.addEventListener('abort', stop, { once: true })
   const notice = setTimeout(() => {
@@ -100,7 +100,7 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
   }
 }
 
-/** Reports the name of a schema that is not allowed, which the constructor throws for, as a wrong argument. */
+/** Opens a queue. Reports a schema name that is not allowed, for which the constructor throws, as a usage error. */
 function open(make: () => PostgresRunQueue): PostgresRunQueue {
   try {
     return make()
@@ -121,11 +121,11 @@ export function clusterKeyOf({ env }: Pick<Io, 'env'>): string | undefined {
   return key
 }
 
-/** Printed by what serves approvals without a key. */
+/** Printed by commands that serve approvals without a key. */
 export const noClusterKey =
   'CAPSTAN_CLUSTER_KEY is not set, so no other process can answer approvals. Make a key with: openssl rand -hex 32'
 
-/** The URL of the database that the flags, the environment or the configuration name. */
+/** Returns the URL of the database that the flags, the environment or the configuration name. */
 export async function databaseIn(args: Args, io: Io): Promise<string | undefined> {
   return (
     args.value('database') ?? (io.env['CAPSTAN_DATABASE_URL'] || undefined) ?? (await configured(args, io))

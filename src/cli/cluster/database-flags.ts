@@ -1,6 +1,6 @@
 import type { OptionSpec } from '../command.js'
 
-/** How a command finds the database of the cluster. */
+/** The options with which a command finds the database of the cluster. */
 export const databaseFlags: readonly OptionSpec[] = [
   {
     name: 'database',

@@ -87,7 +87,7 @@ export const showRun: Action = async (args, io) =>
     return exitCodes.done
   })
 
-/** Prints the answer of a run as it is written. */
+/** Prints the answer of a run while it is written. */
 export const followRun: Action = async (args, io) =>
   withRun(args, io, (_, { runId }, cluster) => follow(cluster, runId, args, io))
 
@@ -106,7 +106,7 @@ export const steerRun: Action = async (args, io) => {
   })
 }
 
-/** Approves or rejects a call, or answers a question. The call can be left out when only one waits. */
+/** Approves or rejects a call, or answers a question. The call can be omitted when only one waits. */
 export const answerRun: Action = async (args, io) => {
   if (args.has('answer')) return answerQuestion(args, io)
   const given = args.value('decision')
@@ -168,7 +168,7 @@ async function withCluster(
   }
 }
 
-/** Finds the run of the first argument. Its id can be shortened. */
+/** Finds the run of the first argument, which can be an abbreviated id. */
 async function withRun(
   args: Args,
   io: Io,

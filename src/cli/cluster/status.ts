@@ -40,7 +40,7 @@ async function openScreen(io: Io): Promise<Screen> {
   return new Screen(io.stdout, { columns: () => io.columns(), rows: () => rowsOf(io.stdout) })
 }
 
-/** Asks a node to end: the one with this id, or with this name. */
+/** Asks a node to drain: the one with this id or name. */
 export async function drainNode(args: Args, io: Io): Promise<number> {
   const given = args.required(0, 'NODE', '"capstan cluster status" lists the nodes.')
   const { queue, close } = await connect(args, io)

@@ -43,7 +43,7 @@ export function tenantQuotasOf(args: Args): TenantQuotas | undefined {
   }
 }
 
-/** Whether a quota is in dollars: it holds only for models whose price is known. */
+/** Whether a quota is in dollars. Such a quota has an effect only for models with a known price. */
 export function hasCostQuota({ default: fallback, tiers = {} }: TenantQuotas): boolean {
   return [fallback, ...Object.values(tiers)].some((quota) => quota?.costUsd !== undefined)
 }

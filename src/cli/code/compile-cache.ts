@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Code that V8 compiled, by the name of the script file. */
+/** Compiled code of V8, by the name of the script file. */
 export type CompileCache = ReadonlyMap<string, Buffer>
 
 const sumBytes = 4
@@ -23,7 +23,7 @@ const maxUnusedMs = 30 * 24 * 60 * 60 * 1_000
 
 /**
  * Reads a compile cache. Never throws: a file that is missing, damaged, or writable by other users is ignored. V8
- * trusts cached code, so a checksum makes sure that it gets exactly what was written.
+ * trusts cached code, so a checksum ensures that it gets exactly what was written.
  */
 export function readCompileCache(file: string): CompileCache {
   try {
@@ -53,7 +53,7 @@ export function writeCompileCache({ userDir, file }: CacheLocation, code: Compil
     replace(file, bytesOf(code))
     sweep(dirname(file))
   } catch {
-    // A full or read-only disk must not fail a command that is done.
+    // A full or read-only disk must not make a finished command fail.
   }
 }
 

@@ -7,7 +7,7 @@ import type { CompileCache } from './compile-cache.js'
 /** Scripts that load each other with `require`, and the code that V8 compiled from them. */
 export type LoadedScripts = {
   load(path: string): unknown
-  /** Whether a script was loaded that is not in the cache, or whose cached code V8 rejected. */
+  /** Whether a script was loaded that is not in the cache, or whose cached code was rejected by V8. */
   isNew(): boolean
   /** The compiled code, including the functions that have run. */
   code(): CompileCache
@@ -23,7 +23,9 @@ type Wrapper = (
   importModule: (specifier: string) => Promise<unknown>,
 ) => void
 
-/** A file name with a content hash. V8 checks only the length of the source, so only such names use cached code. */
+/**
+ * A file name with a content hash. V8 checks only the length of the source, so cached code is used only for such names.
+ */
 const hashedName = /-[\w-]{8}\.js$/
 const parameters = 'exports, require, module, __filename, __dirname, importModule'
 
@@ -55,7 +57,7 @@ export function loadScripts(
     const requireFrom = (specifier: string): unknown =>
       specifier.startsWith('.') ? load(resolve(dirname(path), specifier)) : outside(specifier)
     const importFrom = async (specifier: string): Promise<unknown> =>
-      // Node's own modules need no ES module loader, which is slow to start.
+      // Node's own modules do not need the ES module loader, which is slow to start.
       specifier.startsWith('node:') ? outside(specifier) : importModule(specifier)
     const run = script.runInThisContext() as Wrapper
     run(module.exports, requireFrom, module, path, dirname(path), importFrom)

@@ -32,9 +32,9 @@ export function startCommand(argv: readonly string[]): void {
 }
 
 /**
- * The cache file of a command. Each command has its own, because each runs other functions of the same files. It is in
- * the user's directory, which other users cannot write to, because cached code is executed. Undefined if Node's own
- * variable turns caching off, or for help, which gains nothing.
+ * Returns the cache file of a command. Each command has its own, because each runs different functions of the same
+ * files. It is in the user's directory, which other users cannot write to, because cached code is executed. Undefined
+ * if Node's own variable turns caching off, and for help, which would not start faster.
  */
 function cacheLocation(argv: readonly string[]): CacheLocation | undefined {
   const { env } = process

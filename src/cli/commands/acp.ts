@@ -12,7 +12,7 @@ import { sessionFlags } from '../setup/session-flags.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { packageVersion } from '../version.js'
 
-/** The client says these for each session. */
+/** Options of a session that the client sets instead. */
 const otherFlags = ['session', 'continue', 'directory']
 
 export const command: Command = {
@@ -43,7 +43,7 @@ the approvals. Standard output carries the protocol; messages go to standard err
       const preparing = prepare(args.with({ directory: cwd }), io)
       opened.push(preparing)
       const prepared = await preparing.catch((error: unknown) => {
-        // The client shows one text: what failed, and what to do about it.
+        // The client shows one text, so it contains both the failure and the hint.
         if (!(error instanceof CommandLineError) || error.hint === undefined) throw error
         throw new CommandLineError(`${error.message} ${error.hint}`)
       })
@@ -95,15 +95,15 @@ function placeOf(prepared: Prepared, args: Args, io: Io, store: Place['store']):
 }
 
 /**
- * Reserves standard output for a protocol: from now on, what other code of this process prints goes to standard error.
- * Libraries print warnings, and a client would read them as messages.
+ * Reserves standard output for a protocol: from now on, other output of this process goes to standard error. Libraries
+ * print warnings, and a client would read them as messages.
  */
 function protocolOutput({ stdout }: Pick<Io, 'stdout'>): Writable {
   if (stdout !== process.stdout) return stdout
   const write = stdout.write.bind(stdout)
   process.stdout.write = process.stderr.write.bind(process.stderr)
   return new Writable({
-    // Texts stay texts.
+    // Strings are not converted to buffers.
     decodeStrings: false,
     write: (chunk: string, _, done) => void write(chunk, done),
   })

@@ -57,7 +57,7 @@ function summaryOf(dir: AgentDir, { bold, dim, yellow }: Colors): string {
   return `${lines.join('\n')}\n`
 }
 
-/** What fires a schedule. */
+/** Describes the triggers of a schedule. */
 function whenOf({ cron, timeZone, webhookSecret, watch, wakeUps }: AgentDir['schedules'][number]): string {
   return [
     ...(cron === undefined ? [] : [`${cron} ${timeZone}`]),

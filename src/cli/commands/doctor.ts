@@ -74,7 +74,7 @@ async function prove(args: Args, io: Io): Promise<number> {
   return escaped > 0 || tried === 0 ? exitCodes.failed : exitCodes.done
 }
 
-/** The columns of state and area. */
+/** The width of the columns for state and area. */
 const margin = 14
 
 function fitted(text: string, io: Io): string[] {

@@ -34,7 +34,7 @@ export const command: Command = {
       if (!isNew || path !== configTemplate.path) continue
       const place = { root, userDir: userDirOf(io) }
       const file = await readWorkspaceConfig(place)
-      // Only the text that was just written: another process can have changed the file.
+      // Confirms only the text that was just written, because another process can have changed the file.
       if (file?.text === text) await confirmWorkspaceConfig(place, file.confirmation)
     }
     await write(

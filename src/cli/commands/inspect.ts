@@ -72,7 +72,7 @@ async function serve(args: Args, io: Io, { port, workspaces, store, prepared }: 
   return exitCodes.done
 }
 
-/** The directories of all sessions that still exist, that of the command first. */
+/** Returns the existing directories of all sessions, with that of the command first. */
 async function workspacesIn(store: SessionStore, own: string): Promise<string[]> {
   const all = (await store.list()).flatMap(({ workspaceRoot }) => workspaceRoot ?? [])
   return [own, ...new Set(all.filter((path) => path !== own && isDirectory(path)))]

@@ -94,7 +94,7 @@ async function missing(id: string, io: Io): Promise<number> {
   return exitCodes.failed
 }
 
-/** Where a memory comes from: a model with its session and run, a finished run, or a person or host. */
+/** Describes the origin of a memory: a model with its session and run, a finished run, or a person or host. */
 function originOf({ metadata }: MemoryItem): string {
   const { source, sessionId, runId } = metadata
   const of = [sessionId, runId].flatMap((id) => (typeof id === 'string' ? [safeLine(id, 80)] : []))

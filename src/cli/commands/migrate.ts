@@ -43,7 +43,7 @@ meanwhile.`,
   },
 }
 
-/** Whether the server refused because of the rights of the role: the SQLSTATE insufficient_privilege. */
+/** Whether the server rejected the statement because of missing permissions: the SQLSTATE insufficient_privilege. */
 function isRefused(error: unknown): boolean {
   const cause = error instanceof CapstanError ? error.cause : undefined
   return isRecord(cause) && cause['code'] === '42501'

@@ -65,7 +65,7 @@ export const command: Command = {
   },
 }
 
-/** The fact of a model for the name of a kind of input. */
+/** Returns the fact of a model for a kind of input. */
 function inputFact(kind: string | undefined): 'images' | 'documents' | 'audio' | 'video' | undefined {
   switch (kind) {
     case undefined:

@@ -64,7 +64,10 @@ async function requestOf(args: Args, io: Io, workspace: string): Promise<Program
   })
 }
 
-/** Reads a file outside the workspace here, with the user's own rights: the session cannot read it. */
+/**
+ * Reads a program. A file outside the workspace is read here, with the user's own permissions, because the session
+ * cannot read it.
+ */
 async function sourceOf(
   file: string,
   workspace: string,

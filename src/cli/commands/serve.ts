@@ -120,7 +120,10 @@ async function serve(
   return refused.calls.length > 0 ? exitCodes.incomplete : exitCodes.done
 }
 
-/** Serves the inspector next to the schedules. Its link is on standard error: events are on standard output. */
+/**
+ * Serves the inspector in addition to the schedules. Prints its link on standard error, because events are on standard
+ * output.
+ */
 async function inspect(io: Io, served: AgentDirHandle, prepared: Awaited<ReturnType<typeof prepare>>) {
   const { agent, workspace, store, options } = prepared
   if (store === undefined) return undefined
@@ -144,7 +147,7 @@ async function listenForHooks(args: Args, webhooks: (request: Request) => Promis
   return listen(handler, { port, host: '127.0.0.1' })
 }
 
-/** What fires each schedule. */
+/** Describes the triggers of each schedule. */
 function triggerLines(schedules: readonly ScheduleStatus[], url: string | undefined): string {
   return schedules
     .map(({ name, cron, timeZone, triggers }) => {
@@ -171,7 +174,7 @@ class ServePrinter {
   readonly #colors: Colors
   #writing = Promise.resolve()
   #failures = 0
-  /** How many refused calls were printed. */
+  /** How many rejected calls were printed. */
   #printedRefusals = 0
 
   constructor(args: Args, io: Io, refused: RefusedAsks) {

@@ -66,7 +66,7 @@ of the workers.`,
     const drainMs = drain === undefined ? 10_000 : readDuration('drain', drain)
     const workspaces = directoriesOf(args, io)
     const place = { directory: workspaces[0] ?? '.' }
-    // The database of the cluster has the sessions.
+    // With a database, the sessions are stored there, so no other store is opened.
     const isApi = args.has('database') || Boolean(io.env['CAPSTAN_DATABASE_URL'])
     const prepared = await prepare(args.with(isApi ? { ...place, store: 'none' } : place), io)
     try {
@@ -151,7 +151,7 @@ export function readPort(args: Args, otherwise: number): number {
   return port
 }
 
-/** The addresses of this machine that clients can name, when the server listens on all of them. */
+/** Returns the addresses of this machine that clients can use when the server listens on all of them. */
 function ownAddresses(host: string): readonly string[] {
   if (host !== '0.0.0.0' && host !== '::') return []
   return Object.values(networkInterfaces())
@@ -164,7 +164,7 @@ function directoriesOf(args: Args, io: Io): readonly string[] {
   return (given.length === 0 ? ['.'] : given).map((path) => workspaceRoot(path, io.cwd))
 }
 
-/** The token of the environment, or that of the file, which is made when there is none. */
+/** Returns the token of the environment, or that of the file, which is created if it does not exist. */
 async function readToken(
   io: Io,
   file: string,
@@ -173,7 +173,7 @@ async function readToken(
   if (given !== undefined && given !== '') return { value: checkedToken(given, 'CAPSTAN_SERVER_TOKEN') }
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   try {
-    // Two servers that start at once must not both make one: the second reads that of the first.
+    // Two servers that start at the same time must not both create a token: the second one reads that of the first.
     await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error

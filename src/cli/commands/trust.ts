@@ -16,7 +16,7 @@ import {
 import { askLine } from '../terminal/ask-line.js'
 import { safeText } from '../terminal/safe-text.js'
 
-/** The programs that the file would start, and whether a sandbox confines them. */
+/** Describes the programs that the file would start, and whether a sandbox confines them. */
 async function serverLines({ path, text }: WorkspaceConfig, io: Io): Promise<string[]> {
   const [{ loadConfig }, { readServer }, { withheldFrom }] = await Promise.all([
     import('../../agent/config/index.js'),
@@ -37,7 +37,7 @@ async function serverLines({ path, text }: WorkspaceConfig, io: Io): Promise<str
     })
     return lines.length === 0 ? [] : ['The configuration starts these programs:', ...lines, '']
   } catch (error) {
-    // The file is shown whole; the error is reported again when the configuration is used.
+    // The file is still shown in full. The error is reported again when the configuration is used.
     return [`The file is not a valid configuration: ${messageOf(error)}`, '']
   }
 }

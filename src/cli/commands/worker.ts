@@ -103,7 +103,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
       for (const note of [...prepared.warnings, ...prepared.notes, ...keyNote])
         await write(io.stderr, `${safeLine(note, 500)}\n`)
       const cluster = await connect(args, io).catch((error: unknown) => {
-        // Stopped before it could begin: there is nothing to drain.
+        // Stopped before it started, so there is nothing to drain.
         if (io.signal.aborted) return undefined
         throw error
       })
@@ -140,7 +140,7 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
   },
 }
 
-/** A quota in dollars would never be used up with a model that costs nothing as far as is known. */
+/** Throws for a quota in dollars with a model of unknown price: such a quota would never be used up. */
 function checkPrice(quotas: TenantQuotas | undefined, { model, config }: Prepared): void {
   if (quotas === undefined || !hasCostQuota(quotas) || priceOf(model, config) !== undefined) return
   throw new UsageError(

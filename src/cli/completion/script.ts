@@ -2,7 +2,7 @@ import type { Command, CommandEntry, OptionSpec } from '../command.js'
 
 type Known = CommandEntry & { readonly command: Command }
 
-/** Builds the static script that completes commands, actions and options: it never starts the command. */
+/** Builds a static script that completes commands, actions and options without starting the command. */
 export async function completionScript(
   shell: 'bash' | 'zsh' | 'fish',
   commands: readonly CommandEntry[],
@@ -37,7 +37,7 @@ complete -o default -F _capstan capstan
 `
 }
 
-/** The completion of option values; for an option that takes any text, the shell offers files. */
+/** Builds the completion of option values. For an option that accepts any text, the shell offers files. */
 function valueCases({ options }: Command): string {
   const taking = options.filter(({ value }) => value !== undefined)
   const lines = taking.map(({ name, short, choices }) => {
@@ -104,7 +104,7 @@ function optionForZsh({ name, short, value, choices, repeatable, summary }: Opti
 
 const zshFiles = { files: '_files', directories: '_files -/', words: ' ' } as const
 
-/** What the shell offers for an option's value, by the value's placeholder. */
+/** Returns what the shell offers for an option's value, by the value's placeholder. */
 function kindOf(value: string | undefined): keyof typeof zshFiles {
   if (value === 'dir') return 'directories'
   return value === 'file' || value === 'file.acl' || value === 'place' ? 'files' : 'words'
@@ -155,7 +155,7 @@ function optionsOf({ options }: Command): string[] {
   return [...options.map(({ name }) => `--${name}`), '--help']
 }
 
-/** Quotes a word with single quotes. Replaces apostrophes: fish and POSIX shells escape them differently. */
+/** Quotes a word with single quotes. Replaces apostrophes, because fish and POSIX shells escape them differently. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`
 }

@@ -16,7 +16,7 @@ import { loadSettings } from '../setup/load-settings.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { serverFindings } from './servers.js'
 
-/** The result of one check. `warn`: it works, with limits. */
+/** The result of one check. `warn`: it works, with limitations. */
 export type Finding = {
   readonly area: 'node' | 'search' | 'sandbox' | 'limits' | 'config' | 'models' | 'mcp' | 'store'
   readonly state: 'ok' | 'warn' | 'fail'
@@ -96,7 +96,7 @@ async function sandbox(): Promise<Finding[]> {
   ]
 }
 
-/** Reports what holds commands to their limits. */
+/** Reports how the limits of commands are enforced. */
 async function limits(): Promise<Finding> {
   const means = await limitMeans()
   const text = (resource: GroupResource): string =>
@@ -116,7 +116,7 @@ async function limits(): Promise<Finding> {
     : { area: 'limits', state: 'ok', message }
 }
 
-/** Reports the configuration, and which model is used and why. */
+/** Reports the configuration, which model is used, and why. */
 async function models(args: Args, io: Io): Promise<Finding[]> {
   const findings: Finding[] = []
   try {
@@ -132,7 +132,7 @@ async function models(args: Args, io: Io): Promise<Finding[]> {
     const chosen = await chooseModel({ env: io.env, config: settings.config, named })
     findings.push(modelFinding(chosen, io, named))
   } catch (error) {
-    // An unknown model is not a problem of the configuration.
+    // An unknown model is reported as a problem of the models, not of the configuration.
     const area = findings.some((each) => each.area === 'config' && each.state === 'ok') ? 'models' : 'config'
     const hint = error instanceof CommandLineError ? error.hint : undefined
     findings.push({ area, state: 'fail', message: messageOf(error), hint })
@@ -140,7 +140,7 @@ async function models(args: Args, io: Io): Promise<Finding[]> {
   return findings
 }
 
-/** Returns nothing for a configuration that cannot be read: `models` reports it. */
+/** Reports the MCP servers. Returns nothing for a configuration that cannot be read, because `models` reports it. */
 async function servers(args: Args, io: Io, hasSandbox: boolean): Promise<Finding[]> {
   try {
     const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }

@@ -9,10 +9,10 @@ import type { Args } from '../args.js'
 import { CommandLineError } from '../errors.js'
 import type { Io } from '../io.js'
 
-/** One attempt to escape from a sandbox, and what came of it. */
+/** One attempt to escape from a sandbox, and its result. */
 export type Attempt = {
   readonly backend: SandboxBackend
-  /** The user number of the host that started the sandbox. */
+  /** The numeric id of the host user that started the sandbox. */
   readonly user: number
   readonly attempt: string
   readonly result: 'blocked' | 'escaped' | 'not applicable'
@@ -20,8 +20,8 @@ export type Attempt = {
 }
 
 /**
- * Tries every known escape on each sandbox of this machine, or on the one that is named. Root tries them again as an
- * ordinary user.
+ * Tries every known escape on each sandbox of this machine, or on the named one. When run as root, tries them again as
+ * an ordinary user.
  */
 export async function* proveSandboxes(args: Args): AsyncGenerator<Attempt, void, undefined> {
   for (const backend of chosen(args.value('backend'))) {
@@ -30,7 +30,7 @@ export async function* proveSandboxes(args: Args): AsyncGenerator<Attempt, void,
   }
 }
 
-/** Writes what was tried as JSON, with the counts for each sandbox and user. */
+/** Writes the attempts as JSON, with the counts for each sandbox and user. */
 export async function writeReport(path: string, attempts: readonly Attempt[], io: Io): Promise<void> {
   const groups = grouped(attempts)
   const report = {
@@ -87,7 +87,7 @@ async function tryAsSelf(backend: SandboxBackend): Promise<Attempt[]> {
     return [
       { backend, user, attempt: 'all', result: 'not applicable', detail: found?.detail ?? 'no sandbox' },
     ]
-  // That commands work is not an attempt, unless they do not: then nothing was proven.
+  // The check that commands work is not an attempt. It is only included when it fails, because then nothing was proven.
   const attempts = checks.filter(({ check, held }) => !(held && check === 'commands work inside'))
   return attempts.map(({ check, held, detail, applies }) => ({
     backend,
@@ -100,10 +100,10 @@ async function tryAsSelf(backend: SandboxBackend): Promise<Attempt[]> {
 
 const unprivileged = 65_534
 
-/** Runs this command again as a user without rights. */
+/** Runs this command again as a user without privileges. */
 async function tryAsOrdinary(backend: SandboxBackend): Promise<Attempt[]> {
   const place = await mkdtemp(join(tmpdir(), 'capstan-prove-'))
-  // Apart: what is in the home directory is hidden, and the sandboxes are tried in the temporary one.
+  // Two separate directories, because the sandbox hides the home directory, and the attempts use the temporary one.
   const [home, tmp] = [join(place, 'home'), join(place, 'tmp')]
   try {
     await chmod(place, 0o755)
@@ -144,7 +144,7 @@ function linesOf(
   return new Promise((resolve, reject) => {
     execFile(file, [...args], { env, cwd: '/', timeout: 300_000 }, (error, stdout) => {
       const lines = stdout.split('\n').filter((line) => line.startsWith('{"backend"'))
-      // An escape makes it fail too, after it has said so.
+      // The command also fails after an escape, but then it has printed its report.
       if (lines.length > 0) resolve(lines)
       else reject(error ?? new Error('it printed nothing'))
     })

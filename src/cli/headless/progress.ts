@@ -11,7 +11,7 @@ export class Progress {
   readonly #io: Io
   readonly #colors: Colors
   readonly #startedAt = new Map<string, number>()
-  /** `quiet` prints nothing, `plain` prints notes and warnings, `full` prints tool calls, too. */
+  /** `quiet` prints nothing, `plain` prints notes and warnings, `full` also prints tool calls. */
   readonly #detail: 'quiet' | 'plain' | 'full'
 
   constructor(io: Io, detail: 'quiet' | 'plain' | 'full') {

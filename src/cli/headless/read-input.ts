@@ -59,7 +59,7 @@ export async function readInput(
   return { text: decode(Buffer.concat(chunks)) }
 }
 
-/** False for a device such as /dev/null, and for a closed standard input. */
+/** Whether standard input can contain text: false for a device such as /dev/null, and for a closed standard input. */
 function canHaveText(fd: number | undefined): boolean {
   if (fd === undefined) return true
   try {

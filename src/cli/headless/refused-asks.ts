@@ -31,7 +31,7 @@ export class RefusedAsks {
     }
   }
 
-  /** Describes the refused calls, with the options that would allow them. Skips the first `from` calls. */
+  /** Describes the rejected calls, with the options that would allow them. Skips the first `from` calls. */
   report(from = 0): string {
     const calls = this.calls.slice(from)
     if (calls.length === 0) return ''
@@ -52,7 +52,7 @@ export class RefusedAsks {
 
 const maxShown = 20
 
-/** Drops rules with characters that a terminal cannot show: escaped, they would be other rules. */
+/** Drops rules with characters that a terminal cannot show, because the escaped text would be a different rule. */
 function printable(remedy: Remedy): Remedy {
   if ('instead' in remedy || remedy.rules.every((rule) => safeText(rule) === rule)) return remedy
   return { instead: 'it has characters that a terminal cannot show; approve it in a terminal' }
@@ -69,7 +69,7 @@ function described({ toolName, args, reasons, instead }: RefusedCall): string {
   return `${toolName} ${safeLine(safeJson(args), 300)} (${safeLine(reasons.join('; '), 300)}${safeLine(way, 300)})`
 }
 
-/** The caution is a shell comment, so that the whole line can be copied. */
+/** Formats an option. The caution is a shell comment, so that the whole line can be copied. */
 function flagFor(rule: string, caution?: string): string {
   return `--allow ${quoted(rule)}${caution === undefined ? '' : `  # ${safeLine(caution)}`}`
 }
@@ -79,7 +79,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** How a user can allow a refused call next time: with rules that were tested against the call, or in another way. */
+/** How a user can allow a rejected call next time: with rules that were tested against the call, or in another way. */
 type Remedy =
   /** `caution`: a risk of adding these rules. */
   { readonly rules: readonly string[]; readonly caution?: string | undefined } | { readonly instead: string }

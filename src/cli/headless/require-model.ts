@@ -5,8 +5,8 @@ import type { Prepared } from '../setup/prepare.js'
 import { configName } from '../setup/workspace-config.js'
 
 /**
- * Throws unless the user has chosen the model of a non-interactive run. Otherwise the offline model would answer, or
- * another model than an unconfirmed configuration names, and the run would look like a success.
+ * Throws unless the user has chosen the model of a non-interactive run. Otherwise the offline model, or a model other
+ * than the one in an unconfirmed configuration, would answer, and the run would look successful.
  */
 export function requireModel(
   { model, unconfirmed }: Pick<Prepared, 'model' | 'unconfirmed'>,
@@ -27,7 +27,7 @@ export function requireModel(
     )
 }
 
-/** Whether the variable that CI systems set is there. */
+/** Whether the variable that CI systems set is present. */
 function isCi(env: Io['env']): boolean {
   const ci = env['CI']?.trim().toLowerCase() ?? ''
   return ci !== '' && ci !== '0' && ci !== 'false'

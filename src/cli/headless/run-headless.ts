@@ -170,7 +170,7 @@ function goalOption(args: Args): SessionOptions {
   }
 }
 
-/** Collects hints about calls that failed for a reason that no rule can change. Each hint is printed once. */
+/** Collects hints about calls that failed for a reason that rules cannot change. Each hint is printed once. */
 class HintCollector {
   readonly #hints = new Set<string>()
 

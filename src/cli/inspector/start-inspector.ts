@@ -17,13 +17,13 @@ export type InspectorSetup = Pick<ServerOptions, 'agentDirs' | 'webhooks' | 'ses
 }
 
 type TerminalSetup = InspectorSetup & {
-  /** Whether the browser of this machine is started. */
+  /** Whether to start the browser of this machine. */
   readonly isOpened: boolean
   /** Prints the address and the first link. */
   print(url: string, link: string): Promise<void>
 }
 
-/** Serves the inspector on 127.0.0.1, and prints a link; at a terminal, Enter prints another one. */
+/** Serves the inspector on 127.0.0.1 and prints a link. In a terminal, Enter prints another one. */
 export async function startInspector(
   io: Io,
   { isOpened, print, ...setup }: TerminalSetup,
@@ -48,7 +48,7 @@ export async function startInspector(
 /** The inspector of a process, on 127.0.0.1. */
 export type ServedInspector = {
   readonly url: string
-  /** A link that signs one browser in, once. */
+  /** Returns a link that signs one browser in, once. */
   newLink(): Promise<string>
   close(): Promise<void>
 }
@@ -58,14 +58,14 @@ export async function serveInspector(
   { port, agent, ...options }: InspectorSetup,
 ): Promise<ServedInspector> {
   const { createServer, listen } = await import('../../server/index.js')
-  // Known to this process alone: browsers sign in with codes.
+  // Only this process has the token; browsers sign in with codes.
   const token = randomBytes(32).toString('base64url')
   const server = createServer(agent, {
     ...options,
     // The user of this machine can read the whole store.
     token: [{ token, id: userName(), allTenants: true }],
     inspector: true,
-    // To look at a run must not continue it.
+    // Looking at a run must not resume it.
     resumeRuns: false,
     onError: (error) => void write(io.stderr, `error: ${safeLine(String(error), 1_000)}\n`),
   })
@@ -91,7 +91,7 @@ export async function serveInspector(
   }
 }
 
-/** Starts the browser of this machine. Without one, the user opens the printed link. */
+/** Starts the browser of this machine. If there is none, the user opens the printed link. */
 function openInBrowser(link: string): void {
   const [file, ...args] =
     process.platform === 'darwin'
@@ -105,6 +105,6 @@ function openInBrowser(link: string): void {
 }
 
 function userName(): string {
-  // A user id can have no entry in the list of users.
+  // A user id may have no entry in the user database.
   return tryOr(() => userInfo().username, 'inspector')
 }

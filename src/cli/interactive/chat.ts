@@ -16,7 +16,7 @@ import { mainSessions } from '../sessions/main-sessions.js'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
 import type { Prepared } from '../setup/prepare.js'
 
-/** The handlers through which a session reaches its user. */
+/** The handlers through which a session asks its user. */
 export type UserHandlers = Pick<SessionOptions, 'onAsk' | 'onQuestion' | 'middleware'>
 
 /** The current session of the interactive command. It can be replaced by another one. */
@@ -141,16 +141,16 @@ export class Chat {
         hostSessions: () => [this.#session],
       }),
     )
-    // The next call tries again.
+    // After a failure, the next call tries again.
     this.#inspector.catch(() => {
       this.#inspector = undefined
     })
     return (await this.#inspector).newLink()
   }
 
-  /** Ends what the chat itself started. Its session stays open. */
+  /** Stops what the chat itself started. Its session stays open. */
   async stop(): Promise<void> {
-    // One that could not start was reported where it was asked for.
+    // A failure to start was already reported by `inspect`.
     const inspector = await this.#inspector?.catch(() => undefined)
     await inspector?.close()
   }
@@ -180,7 +180,7 @@ async function readSavedState({ store }: Pick<Prepared, 'store'>, sessionId: str
   const session = state?.session
   const named = session?.mode === undefined ? session?.options?.['mode'] : session.mode
   return {
-    // Tools could have written the log, so it must not restore a mode that allows more.
+    // Tools could have written the log, so only a restrictive mode is restored from it.
     mode: restrictingMode(named),
     interrupted: interruptedRun(state?.runs.values() ?? [])?.prompt,
   }

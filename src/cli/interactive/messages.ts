@@ -36,7 +36,7 @@ export function echoLines(
   return [...lines.map(row), '']
 }
 
-/** The last messages of a session that is resumed, and whether its last run was interrupted. */
+/** Returns the last messages of a resumed session, and whether its last run was interrupted. */
 export function recapLines(
   { session, interrupted }: Chat,
   { dim, yellow }: Colors,

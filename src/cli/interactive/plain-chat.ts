@@ -112,7 +112,7 @@ export class PlainChat {
         if (event.type === 'agent_cancelled') code = exitCodes.cancelled
       }
     } finally {
-      // The calls of the run have ended, and their questions with them.
+      // The calls of the run have ended, so their questions are withdrawn.
       this.#asks.withdrawAll()
       this.#view = undefined
     }

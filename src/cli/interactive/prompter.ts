@@ -22,7 +22,7 @@ type QuestionOptions = {
 
 export type ChoiceQuestion = QuestionOptions & {
   readonly choices: readonly Choice[]
-  /** The subject of the decision, in at most `rows` lines of `columns` columns. */
+  /** Describes the subject of the decision, in at most `rows` lines of `columns` columns. */
   about?(columns: number, rows: number): readonly string[]
   /** The whole subject, for a pager. */
   whole?(columns: number): readonly string[]

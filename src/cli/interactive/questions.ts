@@ -7,7 +7,7 @@ import { wrapText } from '../terminal/wrap.js'
 import type { AskQueue } from './ask/ask-queue.js'
 import type { Prompter } from './prompter.js'
 
-/** Puts the questions of models to the user, one after the other, with whatever else the user is asked. */
+/** Asks the user the questions of models, one at a time, in the same queue as all other questions. */
 export function questionHandler(
   asks: AskQueue,
   prompter: Prompter,
@@ -32,7 +32,10 @@ type QuestionView = {
   readonly call: QuestionCall | undefined
 }
 
-/** A question without an answer has an empty list. The answers of another client, such as a browser, are printed. */
+/**
+ * Asks the questions. A question without an answer has an empty list. Answers given in another client, such as a
+ * browser, are printed.
+ */
 async function askQuestions(
   questions: readonly Question[],
   from: QuestionSource | undefined,
@@ -77,7 +80,7 @@ async function askOne(
     labels.length > 0 && labels.length < 9 && multi_select !== true
       ? await oneOf(safeLine(question, 160), options, prompter, signal)
       : await inWords(options, multi_select === true, prompter, colors, signal)
-  // It was withdrawn meanwhile.
+  // The question was withdrawn meanwhile.
   if (view.signal.aborted) return []
   await prompter.print([
     `  ${colors.dim('→')} ${answer.length === 0 ? colors.dim('no answer') : safeLine(answer.join(', '), 300)}`,

@@ -20,7 +20,7 @@ export function statusLine(
     [model, mode, count, cost, isBusy ? 'Esc: cancel' : ''],
     [model, mode, count, cost],
     [bare, mode, short, cost],
-    // The mode decides what is allowed without a question, so only the default mode is left out.
+    // The mode determines what is allowed without a question, so it is omitted only if it is the default.
     [bare, chat.mode ?? '', short, cost],
     [chat.mode ?? '', short, cost],
   ].map((parts) => parts.filter((part) => part !== '').join(' · '))

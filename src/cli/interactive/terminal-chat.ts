@@ -219,7 +219,7 @@ export class TerminalChat {
         this.#ui.changed()
       }
     } finally {
-      // The calls of the run have ended, and their questions with them.
+      // The calls of the run have ended, so their questions are withdrawn.
       this.#asks.withdrawAll()
       this.#edits?.clear()
       this.#ui.dismiss()

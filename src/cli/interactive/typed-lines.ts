@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** Reads the lines that a user types. A line that was typed before a question is a prompt, never the answer. */
+/**
+ * Reads the lines that a user types. A line that was typed before a question was asked is a prompt, never the answer.
+ */
 export class TypedLines {
   readonly #prompts: string[] = []
   #answer: ((line: string | undefined) => void) | undefined

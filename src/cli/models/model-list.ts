@@ -8,7 +8,7 @@ import { keyedProviders } from '../setup/known-models.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { widthOf } from '../terminal/width.js'
 
-/** A model that can be chosen. What is not known is absent. */
+/** A model that can be chosen. Unknown properties are absent. */
 export type ListedModel = {
   /** `provider/model`. */
   readonly name: string
@@ -16,7 +16,7 @@ export type ListedModel = {
   readonly configured: boolean
   readonly contextTokens?: number | undefined
   readonly outputTokens?: number | undefined
-  /** Absent when it is not known, as are the levels. */
+  /** Absent when it is not known, like the properties below. */
   readonly images?: boolean | undefined
   readonly documents?: boolean | undefined
   readonly audio?: boolean | undefined
@@ -53,8 +53,9 @@ export function usableModels(config: AgentConfig, env: Io['env']): ListedModel[]
 }
 
 /**
- * A table with a heading: name, window, longest answer, prices of input and output, abilities. Where a terminal is too
- * narrow, details of the abilities are left out, then abilities and the longest answer; all of them are in --json.
+ * Formats a table with a heading: name, context window, maximum output, prices of input and output, capabilities. If
+ * the terminal is too narrow, details of the capabilities are omitted, then the capabilities and the maximum output;
+ * --json has all of them.
  */
 export function modelTable(models: readonly ListedModel[], columns = Number.POSITIVE_INFINITY): string[] {
   const table = (chosen: readonly ColumnName[], withDetails: boolean): string[] =>
@@ -99,7 +100,7 @@ export function modelLabels(models: readonly ListedModel[]): string[] {
   )
 }
 
-/** Pads the columns of rows so that they align. A few long names do not move the columns of all others away. */
+/** Pads the columns of rows so that they align. A few long names do not widen the column for all others. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => widthOf(row[at] ?? '')).filter((width) => width <= maxPadded)),
@@ -147,13 +148,13 @@ function tokensText(tokens: number | undefined): string {
   return tokens === undefined ? 'unknown' : roughly(tokens).replace('.0', '')
 }
 
-/** The prices of short requests; `+` marks a model whose long requests have other prices. */
+/** Formats the prices of short requests; `+` marks a model whose long requests have other prices. */
 function priceText(price: ModelPrice | undefined): string {
   if (price === undefined) return 'unknown'
   return `${price.input} / ${price.output}${price.tiers === undefined ? '' : ' +'}`
 }
 
-/** Without details only whether it takes images and reasons. */
+/** Formats the capabilities; without details, only whether it accepts images and reasons. */
 function abilities(model: ListedModel, withDetails: boolean): string {
   const { images, documents, audio, video, reasoningLevels } = model
   if (images === undefined && reasoningLevels === undefined) return 'unknown'

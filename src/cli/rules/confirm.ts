@@ -80,7 +80,7 @@ async function rulesFile({ root, userDir, files, scope }: RulePlace): Promise<Fo
   const path = files.workspaceFile
   const text = await readIfThere(path, maxBytes)
   if (text === undefined) return []
-  // An invalid rule file is an error here, as it is for a session.
+  // An invalid rule file is an error here, as it is in a session.
   const allows = parseProjectRules(text, scope).filter(({ action }) => action === 'allow').length
   const confirmation = await projectConfirmation(root, text)
   const confirmed = (await openConfirmations({ root, userDir }).all()).has(confirmation)

@@ -73,7 +73,7 @@ function ruleText(rule: Rule, dim: (text: string) => string): string {
   return notes.length === 0 ? text : `${text}  ${dim(notes.join('; '))}`
 }
 
-/** One note for all rules of a section that have it, so that their list stays short. */
+/** A note that all marked rules of a section share, so that the list stays short. */
 const callOnlyNote = '* only the call itself: its files, hosts and commands need their own rules'
 
 const builtIn: Section = { scope: 'built-in', title: 'Built-in rules', rules: defaultRules }

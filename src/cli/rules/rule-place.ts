@@ -18,7 +18,7 @@ export type RulePlace = {
 export async function openRulePlace(args: Args, io: Io): Promise<RulePlace> {
   const root = workspaceRoot(args.value('directory') ?? '.', io.cwd)
   const userDir = userDirOf(io)
-  // The variables of a session, so that every rule of a session can be read here.
+  // The variables of a session, so that every rule of a session can be parsed here.
   const variables = { workspace: [root], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] }
   return {
     root,

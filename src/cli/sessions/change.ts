@@ -32,7 +32,7 @@ export async function forkCommand(args: Args, io: Io): Promise<number> {
   try {
     const fork = await agent.forkSession(id, {
       sessionStore: store,
-      // No request is sent; the session's own model can be missing in this configuration.
+      // No request is sent, and the session's own model may be missing in this configuration.
       model: offlineModel(),
       ...omitUndefined({ fromMessageId: args.value('at') }),
     })

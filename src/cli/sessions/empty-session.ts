@@ -7,7 +7,7 @@ export function isEmptySession({ order, runs, session }: RestoredSession): boole
   return order.length === 0 && runs.size === 0 && session?.title === undefined
 }
 
-/** Removes new sessions without messages: opening and closing the command leaves nothing in the store. */
+/** Removes new sessions without messages, so that opening and closing the command leaves nothing in the store. */
 export async function removeEmptySessions(store: SessionStore, sessions: Iterable<Session>): Promise<void> {
   for (const session of sessions) {
     if ((await session.runs()).length > 0) continue

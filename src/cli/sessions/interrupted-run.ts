@@ -1,8 +1,8 @@
 import type { RunRow } from '../../store/records.js'
 
 /**
- * The run that was interrupted: its status says so, or its process ended while it was running. Undefined when the last
- * run has ended.
+ * Returns the interrupted run: its status is `interrupted`, or its process ended while it was running. Undefined when
+ * the last run has ended.
  */
 export function interruptedRun(runs: Iterable<RunRow>): RunRow | undefined {
   const all = [...runs]

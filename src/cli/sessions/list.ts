@@ -60,7 +60,7 @@ export async function listCommand(args: Args, io: Io): Promise<number> {
   return exitCodes.done
 }
 
-/** A session that cannot be read is listed with the error. */
+/** Returns the row of a session. A session that cannot be read is listed with the error. */
 async function rowOf({ store }: OpenedStore, info: SessionInfo): Promise<Row> {
   try {
     const state = await load(store, info.id)

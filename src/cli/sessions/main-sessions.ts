@@ -12,7 +12,7 @@ export async function* mainSessions(
     if (isWanted(info) && (await isShown(store, info.id, subagents))) yield info
 }
 
-/** A session that cannot be read is listed, too, with the error. */
+/** Whether a session is listed. One that cannot be read is listed too, with the error. */
 async function isShown(store: SessionStore, id: string, subagents: boolean): Promise<boolean> {
   try {
     const state = await load(store, id)

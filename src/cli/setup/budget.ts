@@ -8,8 +8,8 @@ export type Budget =
   | { readonly unit: 'usd'; readonly limit: number }
 
 /**
- * Reads `--budget`, or another option with an amount: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number
- * without a unit is refused, because it is ambiguous.
+ * Parses `--budget`, or another option with an amount: `0.50usd` or `$0.50`, `200000tokens` or `200k`. A number without
+ * a unit is rejected, because it is ambiguous.
  */
 export function readBudget(text: string, option = 'budget', prefix = `--${option} `): Budget {
   const written = text.trim().toLowerCase()
@@ -26,7 +26,10 @@ export function readBudget(text: string, option = 'budget', prefix = `--${option
   )
 }
 
-/** Refuses the model request that would exceed the budget, from the usage so far and an estimate of the request. */
+/**
+ * Creates a guard that denies the model request that would exceed the budget, from the usage so far and an estimate of
+ * the request.
+ */
 export function budgetGuard(budget: Budget, price: ModelPrice | undefined): BudgetGuard {
   if (budget.unit === 'usd' && price === undefined)
     throw new UsageError(
@@ -35,7 +38,7 @@ export function budgetGuard(budget: Budget, price: ModelPrice | undefined): Budg
     )
   let spent = 0
   return {
-    // A guard that fails denies the request.
+    // If the guard itself fails, the request is denied.
     onError: 'deny',
     checkBeforeLlm(_session, estimatedTokens) {
       const next =

@@ -41,7 +41,10 @@ export async function chooseModel(request: ModelRequest): Promise<ChosenModel> {
   return fromEnvironment(request) ?? (await fromThisMachine(request)) ?? offline()
 }
 
-/** The protocol of a provider that is found by its key: its own if its package is installed, else chat completions. */
+/**
+ * Returns the protocol of a provider that is found by its key: its own if its package is installed, otherwise chat
+ * completions.
+ */
 function reachOf({ own }: KeyedProvider): { readonly api?: 'chat'; readonly baseUrl?: string } {
   return own === undefined || isInstalled(own.package) ? {} : { api: 'chat', baseUrl: own.chat }
 }
@@ -83,7 +86,7 @@ export function namedModel(
   return { name: named, model, from: 'flag' }
 }
 
-/** What Azure, Bedrock and Vertex AI need in addition to a key, or in place of one. */
+/** Returns the settings that Azure, Bedrock and Vertex AI need in addition to a key, or in place of one. */
 function accessIn(protocol: ProviderFamily, env: Io['env']): Partial<ModelConfig> | undefined {
   const of = (...names: readonly string[]): string | undefined => keyIn(env, names)
   if (protocol === 'azure')

@@ -5,12 +5,12 @@ import type { Args } from '../args.js'
 import { UsageError } from '../errors.js'
 import { mainSessions } from '../sessions/main-sessions.js'
 
-/** The session that the options name. */
+/** The session that the options select. */
 export type ChosenSession = {
   readonly id: string
-  /** The permissions that the session resumes with. */
+  /** A note about the permissions that the session resumes with. */
   readonly note?: string | undefined
-  /** The store has no session with this id yet. */
+  /** Whether the store has no session with this id yet. */
   readonly isNew?: true
 }
 

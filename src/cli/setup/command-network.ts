@@ -11,8 +11,8 @@ import { UsageError } from '../errors.js'
 import type { Io } from '../io.js'
 
 /**
- * The network of commands from the options: `--allow-host`, `--read-only-host`, `--git-fetch` and `--host-secret` add
- * to what the configuration has. Undefined where no option says anything.
+ * Reads the network of commands from the options: `--allow-host`, `--read-only-host`, `--git-fetch` and `--host-secret`
+ * add to the configuration. Undefined if none of these options is given.
  */
 export function readNetwork(
   args: Args,
@@ -36,7 +36,7 @@ export function readNetwork(
   })
 }
 
-/** Refuses a host or header that no request could have before anything is started. */
+/** Rejects an invalid host or header before anything is started. */
 function usable(secret: HostSecret): HostSecret {
   try {
     bindSecrets([secret])
@@ -47,13 +47,13 @@ function usable(secret: HostSecret): HostSecret {
 }
 
 /**
- * Reads a value of `--host-secret`: `HOST=env:NAME`, `HOST=file:PATH`, or `HOST/HEADER=…` for another header than a
- * bearer token. The secret itself is never an argument: other users of the machine can see arguments.
+ * Parses a value of `--host-secret`: `HOST=env:NAME`, `HOST=file:PATH`, or `HOST/HEADER=…` for a header other than a
+ * bearer token. The secret itself is never an argument, because other users of the machine can see arguments.
  */
 function readSecret(text: string, { env, cwd }: Pick<Io, 'env' | 'cwd'>): HostSecret {
   const [, host = '', header, kind, source = ''] =
     /^([^=/]+)(?:\/([^=/]+))?=(env|file):(.+)$/s.exec(text) ?? []
-  // The text is not shown: it can be the secret.
+  // The text is not shown, because it can be the secret.
   if (kind === undefined)
     throw new UsageError(
       '--host-secret takes HOST=env:NAME or HOST=file:PATH, with HOST/HEADER for another header than authorization. The secret itself cannot be an argument.',

@@ -6,7 +6,7 @@ export function isInstalled(name: string): boolean {
     createRequire(import.meta.url).resolve(name)
     return true
   } catch {
-    // Not installed, or it does not export its package.json.
+    // The package is not installed, or does not export its package.json.
     return false
   }
 }

@@ -8,8 +8,8 @@ export type KeyedProvider = {
 }
 
 /**
- * In order of precedence when several keys are set. This is the only list of model names: providers retire models, so
- * check it with every release. The models must support tool calls over chat completions.
+ * Providers in order of precedence when several keys are set. This is the only list of model names: providers retire
+ * models, so check it with every release. The models must support tool calls over chat completions.
  */
 export const keyedProviders: readonly [KeyedProvider, ...KeyedProvider[]] = [
   {

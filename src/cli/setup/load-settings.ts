@@ -17,7 +17,7 @@ export type Settings = {
 }
 
 /**
- * Loads the configuration. A named file is the only one that is used. Otherwise the workspace's file, once the user has
+ * Loads the configuration. If a file is named, only that one is used. Otherwise the workspace's file, once the user has
  * confirmed it, takes precedence over the user's.
  */
 export async function loadSettings(
@@ -62,7 +62,7 @@ async function load(
   return { config, warnings: warnings.map((warning) => `${path}: ${warning}`), files: [path] }
 }
 
-/** The workspace's configuration takes precedence, and cannot loosen how commands are confined. */
+/** Merges the configurations. The workspace's takes precedence, but cannot loosen how commands are confined. */
 function merge(own: AgentConfig | undefined, user: AgentConfig | undefined): AgentConfig {
   const configs = [own, user].filter((config) => config !== undefined)
   return {

@@ -9,7 +9,9 @@ export type LocalModel = LocalServer & { readonly model: string; readonly others
 
 const maxTextBytes = 8 * 1024 * 1024
 
-/** The first server on loopback that lists a model, in the given order. All are queried at once, with a timeout. */
+/**
+ * Returns the first server on loopback that lists a model, in the given order. All are queried at once, with a timeout.
+ */
 export async function findLocalModel(
   servers: readonly LocalServer[],
   timeoutMs = 400,
@@ -41,12 +43,15 @@ async function modelsOf(server: LocalServer, timeoutMs: number): Promise<LocalMo
     const [model] = ids
     return model === undefined ? undefined : { ...server, model, others: ids.length - 1 }
   } catch {
-    // Another service uses the port, or the server is too slow: it is ignored.
+    // Another service uses the port, or the server is too slow, so it is ignored.
     return undefined
   }
 }
 
-/** Connects first, which fails at once on most machines, so that no HTTP client has to be loaded. */
+/**
+ * Checks for a listener with a plain connection, which fails at once on most machines, so that no HTTP client has to be
+ * loaded.
+ */
 function isListening({ hostname, port }: URL, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port === '' ? 80 : port) })
@@ -60,7 +65,10 @@ function isListening({ hostname, port }: URL, timeoutMs: number): Promise<boolea
   })
 }
 
-/** Uses Node's HTTP client, which loads faster than `fetch`, without redirects: no other machine is contacted. */
+/**
+ * Sends a request with Node's HTTP client, which loads faster than `fetch`, without redirects, so that no other machine
+ * is contacted.
+ */
 async function readJson(url: string, timeoutMs: number): Promise<unknown> {
   const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -139,7 +139,7 @@ function optionsOf(args: Args): SessionOptions {
   })
 }
 
-/** Removes the store: the command opens and closes it itself. */
+/** Removes the store, because the command opens and closes it itself. */
 function withoutStore({
   storageBackend: _b,
   storageUrl: _u,
@@ -149,7 +149,7 @@ function withoutStore({
   return rest
 }
 
-/** The price of the chosen model, when it is known. */
+/** Returns the price of the chosen model, if it is known. */
 export function priceOf({ model }: ChosenModel, config: AgentConfig): ModelPrice | undefined {
   const chosen = typeof model === 'string' ? createModel(resolveModel(config, model)) : model
   return chosen.facts.price

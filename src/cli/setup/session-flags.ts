@@ -2,7 +2,7 @@ import type { ModeName } from '../../authority/mode.js'
 import type { SandboxMode } from '../../workspace/sandbox/choose.js'
 import type { OptionSpec } from '../command.js'
 
-// Listed here, so that help and completion do not load the rule engine.
+// Listed here so that help and completion do not load the rule engine.
 const modes = ['plan', 'read-only', 'accept-edits', 'full'] as const satisfies readonly ModeName[]
 
 const sandboxes = [
@@ -21,7 +21,7 @@ export const directoryFlag: OptionSpec = {
   summary: 'Directory to work in (default: the current one)',
 }
 
-/** The directory and its configuration: for commands that need neither a model nor permissions. */
+/** Options for the directory and its configuration, for commands that need neither a model nor permissions. */
 export const placeFlags: readonly OptionSpec[] = [
   directoryFlag,
   {
@@ -72,7 +72,7 @@ export const sandboxFlags: readonly OptionSpec[] = [
   },
 ]
 
-/** What tools are allowed to do. */
+/** Options for what tools are allowed to do. */
 export const permissionFlags: readonly OptionSpec[] = [
   {
     name: 'allow',

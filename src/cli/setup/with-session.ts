@@ -6,7 +6,7 @@ import { type Io, write } from '../io.js'
 import { safeLine } from '../terminal/safe-text.js'
 import { prepare, warningsOf } from './prepare.js'
 
-/** Opens a session without a model and a store, for commands that only use its tools; closes it after `work`. */
+/** Opens a session without a model or a store, for commands that only use its tools; closes it after `work`. */
 export async function withSession(
   args: Args,
   io: Io,

@@ -41,8 +41,8 @@ export async function readWorkspaceConfig(place: ConfigPlace): Promise<Workspace
 }
 
 /**
- * The version of the file's meaning. Version 1 confined the programs of MCP servers, version 2 does not, so a file that
- * can have MCP servers must be confirmed again.
+ * The version of the file format's semantics. Version 1 confined the programs of MCP servers and version 2 does not, so
+ * a file that can have MCP servers must be confirmed again.
  */
 function versionOf(text: string): 1 | 2 {
   return /mcp/i.test(text) ? 2 : 1

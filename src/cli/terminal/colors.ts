@@ -21,7 +21,9 @@ export type Colors = {
   readonly gray: Paint
 }
 
-/** Colors for a stream: off when it is not a terminal, `TERM` is dumb or `NO_COLOR` is set; `FORCE_COLOR`: on. */
+/**
+ * Colors for a stream: off if it is not a terminal, `TERM` is dumb or `NO_COLOR` is set. `FORCE_COLOR` turns them on.
+ */
 export function colorsFor({ env, isTTY }: Pick<Io, 'env' | 'isTTY'>, stream: 'stdout' | 'stderr'): Colors {
   const wanted = isSet(env['FORCE_COLOR']) && env['FORCE_COLOR'] !== '0'
   const enabled = !isSet(env['NO_COLOR']) && (wanted || (isTTY[stream] && env['TERM'] !== 'dumb'))

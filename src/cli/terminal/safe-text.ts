@@ -1,7 +1,7 @@
 /**
  * Makes text from a model, a tool, a file name or a server safe for a terminal (SEC-195): characters that move the
  * cursor, set the title, use the clipboard, query the terminal, or hide and reorder text are escaped (`\x1b`,
- * `\u202e`). Newlines and tabs stay. Works on parts of a text, too.
+ * `\u202e`). Newlines and tabs are unchanged. It can also be applied to parts of a text.
  */
 export function safeText(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(dangerous, escaped)
@@ -26,13 +26,13 @@ export function safeJson(value: unknown, indent?: number): string {
   return safeJsonText(JSON.stringify(value, undefined, indent) ?? 'null')
 }
 
-/** Escapes characters that JSON allows and terminals obey (`\u009b`). The JSON value stays the same. */
+/** Escapes characters that JSON allows and terminals interpret (`\u009b`). The JSON value stays the same. */
 export function safeJsonText(json: string): string {
   return json.replace(beyondJson, (char) => unicode(char.codePointAt(0) ?? 0))
 }
 
 // Control characters except tab and newline, direction marks and overrides, line separators, zero-width and tag
-// characters, lone surrogates. Joiners are left, because emoji and some scripts need them.
+// characters, lone surrogates. Joiners are not escaped, because emoji and some scripts need them.
 const dangerous =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are escaped
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}\p{Cs}]/gu

@@ -18,8 +18,8 @@ export function widthOfLetter(letter: string): number {
 
 /** The graphemes of a text. */
 export function lettersOf(text: string): string[] {
-  // The segmenter is slow. Between two plain letters there is always a boundary, so it reads only the rest, with the
-  // plain letter on each side.
+  // The segmenter is slow. There is always a boundary between two plain letters, so it processes only the rest, with
+  // the plain letter on each side.
   return (
     text.match(/[\x20-\x7e]+(?![^\x20-\x7e])|(?:[\x20-\x7e]?[^\x20-\x7e]+)+[\x20-\x7e]?/g) ?? []
   ).flatMap((part) =>
@@ -44,11 +44,11 @@ export function cutTo(text: string, columns: number): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the introducer of a style
 const styles = /\x1b\[[\d;]*m/g
-/** Each of these is a grapheme of one column. */
+/** Characters that are each a grapheme of one column. */
 const plainLetters = /^[\x20-\x7e]*$/
 /**
- * The same with Latin letters, dashes, quotes, dots and arrows of one column, which help texts use. One ellipsis in
- * `capstan --help` would otherwise load the segmenter, a quarter of its CPU time.
+ * The same with Latin letters, dashes, quotes, dots and arrows of one column, which help texts use. Otherwise one
+ * ellipsis in `capstan --help` would load the segmenter, which takes a quarter of its CPU time.
  */
 const oneColumnLetters = /^[\x20-\x7e\xa1-\xac\xae-\xff\u2010-\u2027\u2190-\u2193]*$/
 const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u

@@ -9,7 +9,9 @@ export function wrapText(text: string, columns: number, indent = ''): string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, room, indent))
 }
 
-/** Wraps a line of a two-column list (`  name   description`). After a long name the description moves below. */
+/**
+ * Wraps a line of a two-column list (` name description`). After a long name the description starts on the next line.
+ */
 export function wrapRow(line: string, columns: number): string[] {
   const [, left = '', right] = /^((?: {2}|\* ) *\S.*? {2,})(\S.*)$/.exec(line) ?? []
   if (right === undefined || widthOf(line) <= columns) return wrapText(line, columns, '    ')
@@ -77,7 +79,7 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
   return lines
 }
 
-/** The graphemes of a word, and each style code as one piece. */
+/** Splits a word into graphemes and style codes. */
 function pieces(word: string): string[] {
   return word.split(style).flatMap((part) => (part.startsWith('\u001b') ? [part] : lettersOf(part)))
 }

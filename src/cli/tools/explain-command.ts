@@ -7,7 +7,7 @@ import { withSession } from '../setup/with-session.js'
 import { safeJson, safeText } from '../terminal/safe-text.js'
 import { readArguments } from './read-arguments.js'
 
-/** Prints what the rules decide about a call of the model, with the verdict as the exit code. Nothing is run. */
+/** Prints the verdict of the rules about a call of the model, which is also the exit code. Nothing is run. */
 export async function explainCommand(args: Args, io: Io): Promise<number> {
   const name = args.required(0, 'TOOL', '"capstan tools list" lists the tools.')
   const given = readArguments(args.positionals.slice(1))

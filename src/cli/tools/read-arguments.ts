@@ -2,7 +2,7 @@ import { messageOf } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { UsageError } from '../errors.js'
 
-/** Reads the arguments of a tool from a command line: one JSON object, or `name=value` with JSON or plain text. */
+/** Parses the arguments of a tool from a command line: one JSON object, or `name=value` with JSON or plain text. */
 export function readArguments(words: readonly string[]): Record<string, unknown> {
   const [first, ...more] = words
   if (first === undefined) return {}
@@ -32,7 +32,7 @@ function readWord(word: string): [string, unknown] {
       'Write name=value, or all arguments as one JSON object.',
     )
   const [name, text] = [word.slice(0, at), word.slice(at + 1)]
-  // Only what cannot be plain text: numbers, booleans, null, lists, objects and quoted strings.
+  // Parses only what cannot be plain text: numbers, booleans, null, lists, objects and quoted strings.
   if (!/^(-?\d|true$|false$|null$|[[{"])/.test(text)) return [name, text]
   try {
     return [name, JSON.parse(text)]

@@ -66,12 +66,14 @@ const maxRecordRows = 60
 type AskChoice = Choice & { readonly answer: AskAnswer['decision'] | 'reject-with-reason' }
 
 /**
- * The rules that `session` and `always` add: a label for the choices, and lines with the full rules if the label has no
- * room for them.
+ * The rules that `session` and `always` add: a label for the choices, and lines with the full rules if they do not fit
+ * into the label.
  */
 type Offer = { readonly label: string | undefined; readonly lines: readonly string[] }
 
-/** A rule is shown in full, or not offered: the user must be able to read what they approve. */
+/**
+ * Returns the rules to offer. A rule is shown in full, or not offered: the user must be able to read what they approve.
+ */
 function offerOf({ suggestion }: AskRequest, columns: number): Offer {
   const rules = (suggestion ?? []).map((rule) => safeLine(formatRule(rule), maxRuleLength))
   if (rules.length === 0 || rules.some((rule) => rule.endsWith('…'))) return { label: undefined, lines: [] }
@@ -86,7 +88,7 @@ function offerOf({ suggestion }: AskRequest, columns: number): Offer {
 
 const maxRuleLength = 1_000
 
-/** `session` and `always` are offered only with the exact rules that they add. */
+/** Returns the choices. `session` and `always` are offered only with the exact rules that they add. */
 function choicesFor(added: string | undefined): readonly AskChoice[] {
   return [
     { key: 'y', label: 'yes, once', answer: 'once' },

@@ -1,6 +1,6 @@
 /**
- * Asks the user one question at a time, in the order of arrival. A question is prepared and shown when its turn comes,
- * so an answer can only be for the question on the screen.
+ * Asks the user one question at a time, in order of arrival. A question is prepared and shown only when all earlier
+ * ones are answered, so an answer can only be for the question on the screen.
  */
 export class AskQueue {
   #lastTurn: Promise<void> = Promise.resolve()

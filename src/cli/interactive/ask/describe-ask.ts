@@ -66,7 +66,7 @@ function shortNote(note: string, room: number): string[] {
   return wrapText(`note: ${safeLine(note, 500)}`, room).slice(0, 3)
 }
 
-/** The commands are listed above the reasons, so several commands that no rule covers share one line. */
+/** Returns the reasons. The commands are listed above them, so several commands that no rule covers share one line. */
 function reasonsOf({ reasons, uncoveredCommands = [] }: AskRequest): readonly string[] {
   if (uncoveredCommands.length < 2) return reasons
   const others = reasons.filter((reason) => !uncoveredCommands.includes(reason))

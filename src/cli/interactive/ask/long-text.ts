@@ -14,7 +14,10 @@ export function foldedText(text: string, columns: number): string[] {
   )
 }
 
-/** At most `max` lines: of a longer text the start and the end, with `marker` for the hidden lines between them. */
+/**
+ * Returns at most `max` lines. Of a longer text, these are the start and the end, with `marker` for the hidden lines
+ * between them.
+ */
 export function excerpt(
   lines: readonly string[],
   max: number,
@@ -37,7 +40,7 @@ export function sizeOf(text: string): string | undefined {
   return lines < 3 && bytes < 300 ? undefined : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes} bytes`
 }
 
-/** Names non-ASCII characters with their code points, because they can look like others; undefined for ASCII text. */
+/** Lists non-ASCII characters with their code points, because they can look like others; undefined for ASCII text. */
 export function strangeLetters(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
   const strange = [...new Set(Array.from(text).filter((letter) => /[^\x00-\x7f]/u.test(letter)))]

@@ -3,7 +3,9 @@ import { isRecord } from '../../../tool/json.js'
 import { safeLine } from '../../terminal/safe-text.js'
 import { callTitle } from '../run/tool-lines.js'
 
-/** The question about one call, with its tool and subject: `Run "rm -rf src"?`, clear without other lines. */
+/**
+ * Formats the question about one call, with its tool and subject: `Run "rm -rf src"?`. It is clear without other lines.
+ */
 export function questionTitle(request: AskRequest): string {
   const { toolName, args, subjects } = request
   const asker = request.run?.agentId
@@ -29,7 +31,10 @@ export function questionTitle(request: AskRequest): string {
 const fileVerbs: Readonly<Record<string, string>> = { edit: 'Edit', write: 'Write', patch: 'Patch' }
 const maxPaths = 3
 
-/** Quotes a text on one line; of a long text the start and the end, because the important part can be at either. */
+/**
+ * Quotes a text on one line. Of a long text, it shows the start and the end, because the important part can be at
+ * either.
+ */
 function quoted(text: string): string {
   const line = safeLine(text, text.length * maxEscape)
   const letters = Array.from(line)

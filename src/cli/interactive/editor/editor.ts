@@ -140,7 +140,7 @@ export class Editor {
     const [first] = values
     if (first === undefined) return
     const common = commonStart(values)
-    // The completions have no longer common prefix, so the first one is used.
+    // The common prefix of the completions is not longer than the text, so the first one is used.
     const next = common.length > text.length ? common : first
     this.#change(bufferOf(values.length === 1 || next === first ? `${next.trimEnd()} ` : next))
   }

@@ -41,7 +41,7 @@ function parse(text: string | undefined): string[] {
       const entry: unknown = JSON.parse(line)
       return isRecord(entry) && typeof entry['text'] === 'string' ? [entry['text']] : []
     } catch {
-      // Not a line of the history.
+      // The line is not an entry of the history.
       return []
     }
   })

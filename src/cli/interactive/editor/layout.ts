@@ -12,7 +12,7 @@ export function layout(
   { prompt, columns, rows }: { readonly prompt: string; readonly columns: number; readonly rows: number },
 ): LiveInput {
   const margin = Math.min(widthOf(prompt), Math.max(0, columns - 4))
-  // The last column stays empty: a character there would make the terminal break the line.
+  // The last column stays empty, because a character there would make the terminal break the line.
   const room = Math.max(2, columns - 1)
   const lines: string[] = []
   let line = prompt

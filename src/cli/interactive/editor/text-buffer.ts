@@ -39,14 +39,14 @@ export function lineEnd({ text, cursor }: TextBuffer): TextBuffer {
   return { text, cursor: end < 0 ? text.length : end }
 }
 
-/** One line up, in the same column; undefined on the first line. */
+/** Moves one line up, in the same column; undefined on the first line. */
 export function up(buffer: TextBuffer): TextBuffer | undefined {
   const start = lineStart(buffer).cursor
   if (start === 0) return undefined
   return atLetter(buffer.text, lineStart({ ...buffer, cursor: start - 1 }).cursor, letterInLine(buffer))
 }
 
-/** One line down; undefined on the last line. */
+/** Moves one line down; undefined on the last line. */
 export function down(buffer: TextBuffer): TextBuffer | undefined {
   const end = lineEnd(buffer).cursor
   return end === buffer.text.length ? undefined : atLetter(buffer.text, end + 1, letterInLine(buffer))
@@ -63,7 +63,7 @@ export function cut(buffer: TextBuffer, to: TextBuffer): { buffer: TextBuffer; r
 }
 
 function letterBefore({ text, cursor }: TextBuffer): string {
-  // Long enough for any grapheme, and cheap in a long text.
+  // This length is enough for any grapheme, and cheap in a long text.
   return lettersOf(text.slice(Math.max(0, cursor - 64), cursor)).at(-1) ?? ''
 }
 

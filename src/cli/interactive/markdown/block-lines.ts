@@ -67,7 +67,7 @@ function codeLines({ text, lang, raw }: Tokens.Code, colors: Colors, columns: nu
 
 function hardBroken(line: string, columns: number): string[] {
   if (widthOf(line) <= columns) return [line]
-  // Without spaces, `wrapText` breaks the line at the width.
+  // In a text without spaces, `wrapText` breaks the line at the width.
   const glued = line.replaceAll(' ', '\u00a0')
   return wrapText(glued, columns).map((row) => row.replaceAll('\u00a0', ' '))
 }
@@ -84,12 +84,12 @@ function listLines(list: Tokens.List, colors: Colors, columns: number): BlockLin
       ),
     )
   })
-  // A number with more digits would move the other items, and a mark without text can become something else.
+  // A number with more digits would indent the other items, and a marker without text can become something else.
   const isCertain = !list.ordered && list.items.at(-1)?.text.trim() !== ''
   return { lines: items.flat(), settled: isCertain ? items.slice(0, -1).flat().length : 0 }
 }
 
-/** The blocks inside another block, one below the other. */
+/** Formats the blocks inside another block, one below the other. */
 function stacked(
   tokens: readonly Token[] | undefined,
   colors: Colors,

@@ -2,7 +2,7 @@ import type { Token } from 'marked'
 import type { Colors } from '../../terminal/colors.js'
 import { safeText } from '../../terminal/safe-text.js'
 
-/** Formats the content of a paragraph. Text is made safe again here: `&#27;` has become an escape character. */
+/** Formats the content of a paragraph. Text is escaped again here, because `&#27;` has become an escape character. */
 export function inline(tokens: readonly Token[] | undefined, colors: Colors): string {
   return (tokens ?? []).map((token) => piece(token, colors)).join('')
 }

@@ -16,15 +16,16 @@ export interface AnswerStream {
 
 /**
  * Formats streamed markdown. A block is final once the next one has started; the finished lines of a long list or code
- * block are final earlier. Only the last block is parsed again, so the cost per text stays constant in a long answer.
+ * block are final earlier. Only the last block is parsed again, so the cost per piece of text stays constant in a long
+ * answer.
  */
 export class MarkdownStream implements AnswerStream {
   readonly #colors: Colors
   #text = ''
-  /** The end of the text that can be half of a character or sequence. */
+  /** The end of the text, which can be an incomplete character or escape sequence. */
   #half = ''
   #printed = 0
-  /** How many lines of the last block were printed, and their width: its other lines get the same width. */
+  /** How many lines of the last block were printed, and at which width: its remaining lines use the same width. */
   #ahead = 0
   #width = 0
 
@@ -45,9 +46,9 @@ export class MarkdownStream implements AnswerStream {
     const before = tokens.slice(0, Math.max(0, last))
     const whole = before.map(({ raw }) => raw).join('')
     const token = tokens[last]
-    // Tokens do not always contain all of their source text; then the text cannot be cut yet.
+    // Tokens do not always contain all of their source text. In that case, the text cannot be cut yet.
     if (token === undefined || !this.#text.startsWith(whole)) return []
-    // A number can become another item of the list before it.
+    // A number at the end can become another item of the preceding list.
     if (/^ {0,3}\d{1,9}[.)]?$/.test(token.raw)) return []
     const lines = before.flatMap((each) => this.#whole(each, columns))
     this.#text = this.#text.slice(whole.length)
@@ -100,7 +101,7 @@ export class MarkdownStream implements AnswerStream {
   }
 }
 
-/** Passes the text on line by line, for pipes and files. */
+/** Passes the text through line by line, for pipes and files. */
 export class PlainStream implements AnswerStream {
   #text = ''
 

@@ -3,7 +3,7 @@ export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** `950`, `12.5k`, `3.1M`. */
+/** Abbreviates a number: `950`, `12.5k`, `3.1M`. */
 export function roughly(count: number): string {
   if (count < 1_000) return String(count)
   const [amount, unit] = count < 999_500 ? [count / 1_000, 'k'] : [count / 1_000_000, 'M']

@@ -24,7 +24,7 @@ export class RunView {
   #thought = ''
   #plan: readonly string[] = []
   #isOver = false
-  /** A question was shown, so the current state is separated from it by an empty line. */
+  /** Whether a question was shown, so that an empty line separates the current state from it. */
   #isApart = false
 
   constructor(answer: AnswerStream, colors: Colors) {
@@ -76,7 +76,7 @@ export class RunView {
         return
       }
       case 'answer_restarted':
-        // Calls that were being streamed are dropped, too; none of them ran.
+        // Calls that were being streamed are dropped too; none of them ran.
         this.#calls.clear()
         this.#thought = ''
         break
@@ -111,7 +111,7 @@ export class RunView {
     return this.#lines.splice(0)
   }
 
-  /** The lines to print before output that is not part of the run. */
+  /** Returns the lines to print before output that is not part of the run. */
   interrupt(columns: number): string[] {
     this.#endAnswer(columns)
     this.#last = 'calls'
@@ -196,7 +196,7 @@ export class RunView {
     this.#isApart = false
   }
 
-  /** The figures of a run. A slash command that asked no model has none. */
+  /** Formats the statistics of a run. A slash command that called no model has none. */
   #end(result: RunSummary, columns: number): string[] {
     if (result.finish === 'command' && result.costUsd === undefined) return ['']
     return ['', ...wrapText(this.#summary(result), columns, '  ').map(this.#colors.dim), '']

@@ -6,7 +6,10 @@ import { counted } from './figures.js'
 
 type Task = { readonly name: string; readonly description: string; progress: string }
 
-/** Shows what subagents do, each line with agent and task: several agents of one name can run at once. */
+/**
+ * Shows what subagents do. Each line has the agent and the task, because several agents with the same name can run at
+ * once.
+ */
 export class TaskLines {
   readonly #tasks = new Map<string, Task>()
 

@@ -14,7 +14,7 @@ export function callTitle(toolName: string, args: string): { readonly name: stri
   try {
     const value: unknown = JSON.parse(args === '' ? '{}' : args)
     if (!isRecord(value)) return { name, about: safeLine(args, 300) }
-    // The interactive session shows the content of these calls itself.
+    // The interactive session shows the content of these calls in another place.
     if (shownElsewhere.has(toolName)) return { name, about: '' }
     const about = describingArgument(value)
     if (about !== undefined) return { name, about: safeLine(about, 300) }
@@ -47,7 +47,7 @@ export function endedLines(
   const said = toolOutput.slice(0, 200) + toolOutput.slice(200).slice(-20_000)
   const output = plainOutput(said).replaceAll('\t', '    ').trim()
   const lines = output === '' ? [] : output.split('\n')
-  // The reason of a failure gets a second line.
+  // The reason for a failure can take up to three lines.
   const fitted = (line: string): string[] => (failed ? wrapText(line, room).slice(0, 3) : [cutTo(line, room)])
   return [
     head,
@@ -78,7 +78,10 @@ function outputLines(toolName: string, lines: readonly string[], failed: boolean
   return max === 0 ? [`${lines.length} lines`] : [...lines.slice(0, max), ...more(lines.length - max)]
 }
 
-/** For tools whose output is meant for the model, only the number of lines is shown. */
+/**
+ * How many lines of output are shown, by tool. For tools whose output is meant for the model, only the number of lines
+ * is shown.
+ */
 const shownLines: Readonly<Record<string, number>> = { edit: 4, write: 4, patch: 6, ls: 6, git: 8, todo: 12 }
 
 function more(count: number): string[] {

@@ -34,7 +34,7 @@ export class Keys {
     this.#stdin.setRawMode?.(true)
     this.#stdin.on('keypress', this.#take)
     this.#stdin.resume()
-    // Bracketed paste: a paste has a marker before and after it.
+    // Turns on bracketed paste: the terminal puts a marker before and after a paste.
     this.#stdout.write('\u001b[?2004h')
   }
 

@@ -12,8 +12,8 @@ export type PagerOptions = {
 }
 
 /**
- * Shows a long text on the terminal's alternate screen. It is built in, because `$PAGER` is a command that the
- * environment of an untrusted directory can set, and because other pagers print control characters.
+ * Shows a long text on the terminal's alternate screen. It is built in, because the environment of an untrusted
+ * directory can set `$PAGER` to any command, and because other pagers print control characters.
  */
 export class Pager {
   readonly #out: Writable

@@ -6,15 +6,15 @@ import { type ChoiceQuestion, type LineQuestion, viewChoice } from '../prompter.
 import type { Key } from './keys.js'
 import type { Live } from './screen.js'
 
-/** A question at the bottom of the screen. It takes keys once it is ready. */
+/** A question at the bottom of the screen. It accepts keys once it is ready. */
 export interface Pane {
-  /** Takes keys as soon as it is shown. */
+  /** Whether it accepts keys as soon as it is shown. */
   readonly direct: boolean
   /** How long it must be shown without a key press before a key can answer it. */
   readonly settleMs: number
   view(columns: number, rows: number, isReady: boolean): Live
   key(key: Key): void
-  /** Whether this key would answer it. Such a key is never used as text of the prompt. */
+  /** Whether this key would answer it. Such a key is never used as text for the prompt. */
   isAnswer(key: Key): boolean
   /** Ends the question without an answer. */
   dismiss(): void
@@ -59,7 +59,7 @@ export class ChoicePane implements Pane {
       const lines = about?.(columns, Math.max(1, rows - heading.length - listed.length)) ?? []
       return { lines: [...lines, ...heading.map(bold)].slice(-rows) }
     }
-    // A label with a rule is shown in full if there is room.
+    // A label with a rule is shown in full if there is enough space.
     const texts = choices.map(({ label }) => wrapText(label, columns - 7).slice(0, maxLabelLines))
     const extra = whole === undefined ? 0 : 1
     const isRoomy = texts.flat().length + heading.length + extra <= rows
@@ -100,7 +100,7 @@ export class ChoicePane implements Pane {
     this.#done(undefined)
   }
 
-  /** The index of the choice with this key; the number of choices for the key that shows everything. */
+  /** Returns the index of the choice with this key; the number of choices for the key that shows everything. */
   #indexFor(text: string): number | undefined {
     const { choices, whole } = this.#question
     const pressed = text.toLowerCase()
@@ -111,7 +111,7 @@ export class ChoicePane implements Pane {
 }
 
 const maxLabelLines = 6
-/** Longer than the repeat interval of a held key, and long enough to notice a question. */
+/** Longer than the repeat interval of a held key, and long enough for a user to notice a question. */
 export const settleMs = 350
 const maxTitleLines = 4
 
@@ -132,7 +132,7 @@ function titleLines(title: string, columns: number, maxLines: number): string[] 
 /** A question that is answered with text. */
 export class LinePane implements Pane {
   readonly direct: boolean
-  // No single key is an answer.
+  // No single key is an answer, so it need not wait.
   readonly settleMs = 0
   readonly #title: string
   readonly #editor = new Editor()

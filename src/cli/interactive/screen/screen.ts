@@ -60,8 +60,8 @@ export class Screen {
       ...printed.map((line) => `${eraseLine}${line}\r\n`),
       shown.map((line) => eraseLine + line).join('\r\n'),
     ]
-    // A synchronized update, which older terminals ignore. Lines are erased one by one, because clearing the screen
-    // first would flicker.
+    // Starts a synchronized update, which older terminals ignore. Lines are erased one by one, because clearing the
+    // screen first would flicker.
     this.#out.write(
       [
         '\u001b[?2026h\u001b[?25l',
@@ -78,7 +78,7 @@ export class Screen {
     this.#cursor = at
   }
 
-  /** Moves to the first live row. A terminal that became narrower has wrapped the live lines. */
+  /** Moves the cursor to the first live row. A terminal that became narrower has wrapped the live lines. */
   #toTop(): string {
     const columns = Math.max(1, this.#size.columns())
     const above = this.#live.slice(0, this.#cursor.row)

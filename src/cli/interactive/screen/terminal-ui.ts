@@ -38,13 +38,13 @@ export class TerminalUi {
   readonly #colors: Colors
   readonly #size: ScreenSize
   readonly #panes: Pane[] = []
-  /** The first pane: since when it is shown without a key press, and whether it takes keys. */
+  /** The first pane, since when it is shown without a key press, and whether it accepts keys. */
   #focus: { readonly pane: Pane; quietSince: number; isReady: boolean } | undefined
   #settling: NodeJS.Timeout | undefined
   #pager: Pager | undefined
   /** Lines that were printed while the pager was open. */
   #pendingLines: string[] = []
-  /** The key of the last answer: when it repeats, it is not text for the prompt. */
+  /** The key of the last answer. If it repeats, it is not text for the prompt. */
   #answered: { readonly text: string; readonly at: number } | undefined
   #notice = ''
   #interrupted = false
@@ -91,7 +91,7 @@ export class TerminalUi {
 
   print(lines: readonly string[]): void {
     const all = [...this.#callbacks.pull(this.#io.columns()), ...lines]
-    // The caller starts with an empty line and does not know the line above it.
+    // The caller starts with an empty line, because it does not know the line above. Two empty lines become one.
     const isDouble = this.#endsEmpty && all[0] === ''
     this.#printed(isDouble ? all.slice(1) : all)
   }
@@ -173,7 +173,7 @@ export class TerminalUi {
 
   #paged(): void {
     this.#pager = undefined
-    // Keys that were pressed to close the pager are not an answer.
+    // Keys that were pressed to close the pager must not answer the question.
     if (this.#focus !== undefined) {
       this.#focus.isReady = this.#focus.pane.direct
       this.#focus.quietSince = performance.now()
@@ -196,8 +196,8 @@ export class TerminalUi {
   }
 
   /**
-   * A key answers a question only while the question lists its keys. Before that, the key was meant for something else:
-   * text goes to the prompt, and a key that would be an answer is dropped.
+   * Handles a key while a question is shown. A key answers a question only while the question lists its keys. Before
+   * that, the key was meant for something else: text goes to the prompt, and a key that would be an answer is dropped.
    */
   #keyWhileAsked(key: Key, pane: Pane): void {
     const focus = this.#focus
@@ -229,7 +229,7 @@ export class TerminalUi {
     return isSame
   }
 
-  /** Lets the first pane take keys once it was shown for a moment without a key press and the input is empty. */
+  /** Makes the first pane accept keys once it was shown for a moment without a key press and the input is empty. */
   #settle(): void {
     const [pane] = this.#panes
     clearTimeout(this.#settling)
@@ -361,11 +361,11 @@ function suspend(resumed: () => void): void {
   if (process.platform === 'win32') resumed()
   else {
     process.once('SIGCONT', () => {
-      // A background process gets no signal when the size of the terminal changes.
+      // A background process is not notified when the size of the terminal changes.
       process.kill(process.pid, 'SIGWINCH')
       resumed()
     })
-    // The whole process group, as the terminal does, because the parent process waits for this one.
+    // Signals the whole process group, as the terminal does, because the parent process waits for this one.
     process.kill(0, 'SIGTSTP')
   }
 }

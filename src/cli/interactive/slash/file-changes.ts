@@ -61,7 +61,7 @@ function changeLines(
   const count = added === undefined ? '' : ` (+${added} -${removed ?? 0})`
   const state = undone ? ', restored' : whyNot === undefined ? '' : `, ${safeLine(whyNot, 300)}`
   const head = `${kind} ${safeLine(path, 300)}${count}${state}`
-  // The first line of a diff is the file name, which the heading has.
+  // The first line of a diff is the file name, which is already in the heading.
   const hunks = diff === undefined ? [] : diffLines(diff.slice(diff.indexOf('\n') + 1), colors, columns)
   return [...diffLines(head, colors, columns), ...hunks]
 }

@@ -171,7 +171,7 @@ function labelsOf(chat: Chat, sessions: readonly SessionInfo[]): Promise<string[
   return Promise.all(sessions.map((info) => sessionLabel(chat.prepared.store, info)))
 }
 
-/** Without a full name, the user chooses from the models that can be used at once. */
+/** Changes the model. Without a full name, the user chooses from the models that can be used at once. */
 async function changeModel({ args, chat, choose }: SlashCall): Promise<SlashOutcome> {
   const before = chat.modelName
   const isName = args.includes('/') || args === 'offline'

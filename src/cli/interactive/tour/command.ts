@@ -32,7 +32,7 @@ removes its files at the end. Without a terminal, all steps run by themselves.`,
         return await new TerminalChat(tourIo, new TourGuide()).run(prepare)
       }
       const { PlainChat } = await import('../plain-chat.js')
-      // The workspace is a throw-away sample, so every question is answered with yes. No other command does that.
+      // The workspace is a temporary sample, so every question is answered with yes. No other command does that.
       return await new PlainChat(tourIo, { lines: tourLines(io), agrees: true }).run(prepare)
     } finally {
       await sample.close()

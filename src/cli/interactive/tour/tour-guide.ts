@@ -2,7 +2,7 @@ import type { Colors } from '../../terminal/colors.js'
 import type { Guide } from '../guide.js'
 
 type Step = {
-  /** What this step shows. */
+  /** The title of this step. */
   readonly title: string
   readonly prompt: string
 }
