@@ -2,7 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Principal, ServerOptions, ServerToken } from './options.js'
 import { ProblemError } from './problem.js'
 
-/** Checks where a request comes from, before it is read: the host name it was sent to, and the page that sent it. */
+/**
+ * Checks the source of a request before its body is read: the host name it was sent to, and the origin of the page that
+ * sent it.
+ */
 export function checkSource(
   request: Request,
   options: ServerOptions,
@@ -16,12 +19,12 @@ export function checkSource(
   const origin = request.headers.get('origin')
   if (origin === null) return {}
   if (options.allowedOrigins?.includes(origin)) return { origin }
-  // A page of the server itself: its host was checked above.
+  // The page belongs to the server itself, whose host was checked above.
   if (originHost(origin) === host.toLowerCase()) return {}
   throw new ProblemError('origin_not_allowed', `The origin ${JSON.stringify(origin)} is not allowed.`)
 }
 
-/** The answer to the preflight request of a browser; undefined for any other request. */
+/** Returns the response to the preflight request of a browser; undefined for any other request. */
 export function preflight(request: Request, origin: string | undefined): Response | undefined {
   if (request.method !== 'OPTIONS' || origin === undefined) return undefined
   return new Response(null, {

@@ -20,7 +20,7 @@ export interface AgUiWriter {
   waiting(): 'none' | 'some' | 'all'
   /** Ends the response with an interrupt for everything that waits. */
   pause(open: OpenInterrupts): AgUiEvent[]
-  /** Ends a response whose events have ended without an end of the run. */
+  /** Ends a response whose events stopped before the end of the run. */
   close(): AgUiEvent[]
 }
 

@@ -88,10 +88,13 @@ function textOf(content: unknown): string {
     .join('\n')
 }
 
-/** Where a run is continued. An interrupt names it in its id, so any process that has the store can continue it. */
+/**
+ * The position from which a run is continued. The id of an interrupt contains it, so any process with the store can
+ * continue the run.
+ */
 type Place = { readonly runId: string; readonly sequence: number }
 
-/** A repeated answer has no effect: it only continues the stream from the same place again. */
+/** Answers interrupts. A repeated answer has no effect: it only continues the stream from the same position again. */
 async function answerInterrupts(
   core: ServerCore,
   principal: Principal,

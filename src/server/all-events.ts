@@ -11,8 +11,8 @@ import type { ServerCore } from './server-core.js'
 import { eventStreamResponse, type ServerSentEvent } from './sse.js'
 
 /**
- * The events of all sessions of the caller on one stream. The id of an event has the place in each run that was active
- * then, so a reader resumes all of them exactly, in another process too.
+ * Streams the events of all sessions of the caller. The id of an event contains the position in each run that was
+ * active at that time, so a reader resumes all of them exactly, also in another process.
  */
 export async function watchAll({ core, principal, request, query }: RouteContext): Promise<Response> {
   const cursor = readCursor(request.headers.get('last-event-id') ?? query.get('from'))
@@ -37,7 +37,7 @@ export async function watchAll({ core, principal, request, query }: RouteContext
   })
 }
 
-/** When the reader left, and the last number that it has of each run. */
+/** When the reader disconnected, and the last sequence number that it received of each run. */
 type Cursor = { readonly atMs: number; readonly runs: ReadonlyMap<string, number> }
 
 class AllEvents {
@@ -45,10 +45,10 @@ class AllEvents {
   readonly #principal: Principal
   readonly #cursor: Cursor | undefined
   readonly #leaving = new AbortController()
-  /** The last number of each run that is followed, by session and run. */
+  /** The last sequence number of each run that is followed, by session and run. */
   readonly #places: Map<string, number>
   readonly #followed = new Set<string>()
-  /** Runs of the queue that this reader needs nothing more of. */
+  /** Runs of the queue that are complete for this reader. */
   readonly #ended = new Set<string>()
   #hasLooked = false
   /** Runs that could not be followed, or not to their end. */
@@ -82,7 +82,7 @@ class AllEvents {
       }
   }
 
-  /** Looks from time to time for runs that could not be followed, and for those that other servers queued. */
+  /** Schedules checks for runs that could not be followed, and for those that other servers queued. */
   #lookLater(): void {
     const { queued } = this.#core
     let looking = Promise.resolve()
@@ -112,7 +112,7 @@ class AllEvents {
     this.#hasLooked = true
   }
 
-  /** Follows runs again that failed, each from the last event that the reader has. */
+  /** Follows failed runs again, each from the last event that the reader received. */
   async #followAgain(): Promise<void> {
     for (const [key, failure] of this.#failures) {
       if (failure.skips > 0) {
@@ -127,7 +127,7 @@ class AllEvents {
     }
   }
 
-  /** Follows a run. False when there is no such session. */
+  /** Follows a run. Returns false when there is no such session. */
   async #followIn(sessionId: string, runId: string): Promise<boolean> {
     try {
       const session = await this.#core.pool.find(this.#principal, sessionId)
@@ -140,7 +140,9 @@ class AllEvents {
     }
   }
 
-  /** A run that fails is tried again, ever less often, and reported once: it must not delay the others. */
+  /**
+   * Records a failure. The run is tried again at growing intervals and reported once, and does not delay the others.
+   */
   #fail(sessionId: string, runId: string, error: unknown): void {
     const key = keyOf(sessionId, runId)
     this.#followed.delete(key)
@@ -176,8 +178,8 @@ class AllEvents {
   }
 
   /**
-   * Follows a run from the last event that the reader has. At most one event of each run waits here, so a slow reader
-   * costs no memory.
+   * Follows a run from the last event that the reader received. At most one event of each run is buffered, so a slow
+   * reader costs no memory.
    */
   async #follow(session: Session, runId: string): Promise<void> {
     const { sessionId } = session
@@ -227,7 +229,7 @@ function keyOf(...ids: readonly [sessionId: string, runId: string]): string {
   return ids.map(encodeURIComponent).join('/')
 }
 
-/** A run that could not be followed: how often, and how many looks leave it out. */
+/** A run that could not be followed: the number of failures, and how many checks skip it. */
 type Failure = {
   readonly sessionId: string
   readonly runId: string
@@ -258,5 +260,5 @@ function readCursor(given: string | null): Cursor | undefined {
 
 const maxRuns = 1_000
 const lookEveryMs = 1_000
-/** A run that cannot be followed is tried about once a minute in the end. */
+/** The maximum number of skipped checks: such a run is then tried about once a minute. */
 const maxSkips = 60

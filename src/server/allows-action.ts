@@ -3,7 +3,7 @@ import type { SessionInfo } from '../store/session-store.js'
 import { readActions } from './inspector/read-actions.js'
 import type { Principal, ServerOptions, SessionFacts } from './options.js'
 
-/** Whether the caller can do an action, by its own limits and by the decision of the host. */
+/** Whether the caller is allowed to do an action, by its own restrictions and by the decision of the host. */
 export async function allowsAction(
   options: ServerOptions,
   principal: Principal,

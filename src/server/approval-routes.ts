@@ -94,8 +94,8 @@ async function answerQuestion({ core, principal, session, params, body }: Sessio
 export type Decision = 'once' | 'session' | 'always' | 'reject'
 
 /**
- * Answers an approval. One that was asked by a process that has ended is answered by resuming its run, when it was the
- * last that the run waits for: gives the run that continues it then.
+ * Answers an approval. If the process that asked has ended and this is the last answer that the run waits for, the run
+ * is resumed, and the run that continues it is returned.
  */
 export async function answerApproval(
   core: ServerCore,
@@ -112,7 +112,7 @@ export async function answerApproval(
     return undefined
   }
   const pending = session.pendingConfirmations().find(({ toolId }) => toolId === callId)
-  // The process that waits for the answer is the only one that can take it.
+  // Only the process that waits for the answer can accept it.
   if (pending?.fromBefore === true) await core.refuseElsewhere(session)
   const isTaken =
     pending !== undefined &&
@@ -132,7 +132,7 @@ export async function answerApproval(
   return resumed !== undefined && 'runId' in resumed ? resumed.runId : undefined
 }
 
-/** Throws why an answer is not taken: no such call asks, or it has its answer. */
+/** Throws an error that explains why an answer is not accepted: no such call asks, or it is already answered. */
 async function refuseAnswer(core: ServerCore, session: Session, callId: string): Promise<never> {
   const given = core.pending.answerTo(session.sessionId, callId)
   const wasAsked = given !== undefined || (await core.pending.wasAsked(session, callId))
@@ -142,7 +142,7 @@ async function refuseAnswer(core: ServerCore, session: Session, callId: string):
   })
 }
 
-/** Waits for an answer that can be given already: a request that is sent again finds its answers given. */
+/** Waits for an answer, and ignores that it was already given: a request that is sent again finds its answers given. */
 export async function unlessAnswered(answering: Promise<unknown>): Promise<void> {
   try {
     await answering
@@ -177,7 +177,10 @@ async function shownApproval(
   }
 }
 
-/** What a call would do to files, as a user of the terminal sees it too. A file that rules deny is not shown. */
+/**
+ * Returns the file changes that a call would make, as a user of the terminal also sees them. A file that rules deny is
+ * not shown.
+ */
 async function previewOf(toolName: string, args: unknown, session: Session): Promise<string | undefined> {
   const { workspace } = await kernelOf(session).engine.open()
   const preview = await previewEdits(toolName, args, workspace.files)

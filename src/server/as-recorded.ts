@@ -2,7 +2,7 @@ import { redactValue } from '../feature/redact-value.js'
 import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
 
-/** A value without the secrets that the log of the session leaves out, for what callers see in addition to the log. */
+/** Redacts the secrets that the log of the session also omits, for data that callers get in addition to the log. */
 export function asRecorded<Value>(session: Session, value: Value): Value {
   const { record } = kernelOf(session).redactor
   return record === undefined ? value : redactValue(value, record)

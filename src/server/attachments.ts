@@ -4,7 +4,7 @@ import { imageType } from '../toolbox/image-type.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
 import { ProblemError } from './problem.js'
 
-/** A file of a client: base64 with the type that the client says. */
+/** A file of a client: base64 with the type that the client declares. */
 export type Upload = {
   readonly data: string
   readonly mediaType: string
@@ -12,8 +12,9 @@ export type Upload = {
 }
 
 /**
- * The files of a client as attachments. Their number is limited here, their size by the limit of the body. Text is
- * cleaned like that of a web page: nothing in it is visible to the model alone. An image must be what its type says.
+ * Converts the files of a client to attachments. Their number is limited here, their size by the limit of the body.
+ * Text is cleaned like that of a web page, so that nothing in it is visible only to the model. An image must match its
+ * declared type.
  */
 export function readUploads(uploads: readonly Upload[], max: number): readonly Attachment[] {
   if (uploads.length > max)

@@ -81,7 +81,7 @@ async function chat({ core, principal, body, request }: RouteContext): Promise<R
     await rewindLast(session)
   }
   const { prompt, uploads, key } = lastUserMessage(messages)
-  // A request that is sent again must not start a second run; a message that is answered again is another request.
+  // A request that is sent again must not start a second run, but a message that is regenerated is a new request.
   const run = await core.startRun(
     principal,
     session,
@@ -158,7 +158,7 @@ async function* sent(
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   for await (const chunk of chunks) {
     if (chunk.type === 'data-paused') {
-      // The number is one of the stream of this run, also when another run has resumed it meanwhile.
+      // The sequence number belongs to the stream of this run, even if another run has resumed it meanwhile.
       yield { data: JSON.stringify({ ...chunk, data: { ...(isRecord(chunk.data) && chunk.data), runId } }) }
       continue
     }
@@ -180,7 +180,7 @@ export async function sessionOf(core: ServerCore, principal: Principal, id: stri
   try {
     return await core.pool.create(principal, { sessionId: id })
   } catch (error) {
-    // It is there for another tenant, or was made at the same moment for this one.
+    // The session belongs to another tenant, or was created at the same moment for this one.
     if (error instanceof ProblemError && error.code === 'session_exists') return core.pool.find(principal, id)
     throw error
   }
@@ -220,7 +220,10 @@ function lastUserMessage(messages: unknown): {
   return { prompt, uploads, key }
 }
 
-/** Only content that came with the request: an address would make the server fetch it. */
+/**
+ * Returns a file of a message. Only content that came with the request is accepted: the server would have to fetch a
+ * URL.
+ */
 function uploadIn(part: unknown): Upload[] {
   if (!isRecord(part) || part['type'] !== 'file') return []
   const [, mediaType, data] =

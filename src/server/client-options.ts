@@ -3,7 +3,7 @@ import type { ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
 import type { Body } from './route.js'
 
-/** Options that every client can set: they configure the model, or reduce what the session can do. */
+/** Options that every client can set, because they configure the model or reduce what the session can do. */
 const harmless: readonly (keyof SessionOptions & string)[] = [
   'model',
   'mode',
@@ -27,10 +27,10 @@ const harmless: readonly (keyof SessionOptions & string)[] = [
   'requireReadBeforeWrite',
 ]
 
-/** Modes that allow calls without an approval: setting one is an action of its own for `authorize`. */
+/** Modes that allow calls without an approval. Setting one is a separate action for `authorize`. */
 export const wideModes: ReadonlySet<unknown> = new Set(['accept-edits', 'full'])
 
-/** The options that a client gave, when it is allowed to set all of them. */
+/** Returns the options that a client set. Throws if it is not allowed to set one of them. */
 export function clientOptions(given: Body, { clientOptions: more = [] }: ServerOptions): SessionOptions {
   for (const [name, value] of Object.entries(given)) {
     if (name === 'permissionPolicy' && !more.includes(name)) checkNarrow(value)
@@ -43,7 +43,7 @@ export function clientOptions(given: Body, { clientOptions: more = [] }: ServerO
   return given
 }
 
-/** Checks that a client adds only denies and asks; only the host adds allows. */
+/** Checks that a client adds only deny and ask rules; only the host can add allow rules. */
 function checkNarrow(policy: unknown): void {
   const names = typeof policy === 'object' && policy !== null ? Object.keys(policy) : []
   const wide = names.find((name) => name !== 'deny' && name !== 'ask')

@@ -1,4 +1,6 @@
-/** The id under which the caller of a request logs it; undefined when it has none, or one that is not a plain name. */
+/**
+ * Returns the id under which the caller logs a request; undefined without one, or if it contains unusual characters.
+ */
 export function correlationIdOf({ headers }: Request): string | undefined {
   const given = headers.get('x-correlation-id') ?? headers.get('x-request-id') ?? ''
   return /^[\w.:-]{1,200}$/.test(given) ? given : undefined

@@ -65,7 +65,7 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
       seen.action = found.route.action
       return found.route.handle(contextOf(core, request, url, found, noPrincipal, {}))
     }
-    // A caller with a token is who the token says, also in a browser that is signed in.
+    // A token determines the principal, even in a browser that is signed in.
     const visit = request.headers.has('authorization') ? undefined : core.browsers?.visitOf(request)
     const principal = visit?.principal ?? (await authenticate(request))
     core.usage.request(principal)
@@ -109,7 +109,7 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
     if (origin !== undefined)
       for (const [name, value] of Object.entries(corsHeaders(origin))) response.headers.set(name, value)
     response.headers.set('x-content-type-options', 'nosniff')
-    // Browsers can cache an answer that does not say whether it can be cached.
+    // Browsers can cache a response that does not state whether it can be cached.
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return response
   }

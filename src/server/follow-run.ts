@@ -10,22 +10,22 @@ import type { SessionPool } from './session-pool.js'
 import { tailRun } from './tail-run.js'
 
 export type FollowOptions = {
-  /** The last number that the reader has; 0 for none. */
+  /** The last sequence number that the reader received; 0 for none. */
   readonly from: number
   readonly signal: AbortSignal
   readonly pool: Pick<SessionPool, 'store' | 'isElsewhere' | 'current'>
-  /** Resumes a run that was cut off; undefined when that is not wanted, or cannot be done now. */
+  /** Resumes an interrupted run; undefined if that is not wanted or not possible now. */
   readonly resume: (session: Session, run: RunSnapshot) => Promise<Resumed | undefined>
   now(): number
 }
 
-/** The outcome of a run that was cut off: another run continues it, or it had given its answer already. */
+/** The outcome of an interrupted run: another run continues it, or it had already given its answer. */
 export type Resumed = { readonly runId: string } | { readonly result: AgentResult }
 
 /**
- * The events of a run, from a number on, to its end: through restarts too. The run that resumes another continues its
- * stream; each process has numbers of its own, so no number is used twice. Events that are not in memory any more, and
- * those of a run that another process works on, are read from the log.
+ * Yields the events of a run, from a sequence number to its end, also across restarts. A run that resumes another
+ * continues its stream; each process has its own range of numbers, so no number is used twice. Events that are no
+ * longer in memory, and those of a run that another process executes, are read from the log.
  */
 export async function* followRun(
   opened: Session,
@@ -39,7 +39,7 @@ export async function* followRun(
   for (let base = 0; ; ) {
     let isFirst = true
     for await (const one of session.watch(current, { from: Math.max(0, last - base), signal })) {
-      // Another process has acquired the session meanwhile: the reader reconnects and follows it there.
+      // Another process has acquired the session meanwhile. The reader reconnects and follows the run there.
       if (base > 0 && isFirst && isElsewhere(one.event)) return
       const missed = isFirst && one.event.type === 'events_missed'
       isFirst = false
@@ -84,7 +84,7 @@ export async function* followRun(
   }
 }
 
-/** The events of a run between two numbers, as its log has them. */
+/** Returns the events of a run between two sequence numbers from its log. */
 async function fromLog(
   store: SessionStore,
   sessionId: string,
@@ -98,7 +98,7 @@ async function fromLog(
   return restoredEvents(state, run).filter(({ sequence }) => sequence > from && sequence <= to)
 }
 
-/** The run that continues one that was cut off, when there is one already. */
+/** Returns the run that already continues an interrupted one, if there is one. */
 async function continuation(session: Session, { id }: RunSnapshot): Promise<Resumed | undefined> {
   const known = (await session.runs()).findLast(({ resumedFrom }) => resumedFrom === id)
   return known && { runId: known.id }
@@ -108,13 +108,13 @@ function isElsewhere(event: AgentEvent): boolean {
   return event.type === 'error' && (event.code === 'session_locked' || event.code === 'store_stale')
 }
 
-/** The round whose answer was not complete when the run was cut off. */
+/** Returns the round whose answer was incomplete when the run was interrupted. */
 function openTurn(events: readonly RunEvent[]): number | undefined {
   const last = events.findLast(({ event }) => event.type === 'turn_start' || event.type === 'turn_end')?.event
   return last?.type === 'turn_start' ? last.turn : undefined
 }
 
-/** The events of a run that a reader has up to a number, with those of the runs that continued it. */
+/** Returns the events of a run up to a sequence number, including those of the runs that continued it. */
 export async function earlierInChain(session: Session, runId: string, upTo: number): Promise<RunEvent[]> {
   const found: RunEvent[] = []
   let current: string | undefined = runId

@@ -191,7 +191,7 @@ export const historyRoutes: readonly Route[] = [
   }),
 ]
 
-/** The changes of a run. A file that rules deny to the agent is listed without its diff. */
+/** Returns the changes of a run. A file that rules deny to the agent is listed without its diff. */
 async function changesOf(
   session: Session,
   runId: string | undefined,
@@ -207,7 +207,7 @@ async function changesOf(
   )
 }
 
-/** Turns an error of the history into the problem `history_conflict`, with the message of the session. */
+/** Converts an error of the history to the problem `history_conflict`, with the message of the session. */
 async function allowed(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()

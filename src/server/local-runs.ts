@@ -12,7 +12,7 @@ export class LocalRuns {
   readonly #core: ServerCore
   readonly #active = new Map<string, Promise<unknown>>()
   readonly #resuming = new Map<string, Promise<Resumed>>()
-  /** Runs with a key that are not in the store yet. */
+  /** Runs with an idempotency key that are not in the store yet. */
   readonly #starting = new Map<string, { readonly runId: string; readonly run: Promise<RunSnapshot> }>()
 
   constructor(core: ServerCore) {
@@ -23,12 +23,12 @@ export class LocalRuns {
     return this.#active.size
   }
 
-  /** Resolves when the runs that are active now have ended. */
+  /** Resolves when the currently active runs have ended. */
   settled(): Promise<unknown> {
     return Promise.all(this.#active.values())
   }
 
-  /** Starts a run, or returns the one that the same key started before. */
+  /** Starts a run, or returns the one that was started with the same key. */
   async start(
     principal: Principal,
     session: Session,
@@ -37,7 +37,7 @@ export class LocalRuns {
   ): Promise<RunSnapshot> {
     if (key === undefined) return this.#submit(principal, session, input, randomUUID())
     const prefix = keyPrefix(principal, session.sessionId, key)
-    // Each attempt of a client can have a trace of its own.
+    // Not part of the digest, because each attempt of a client can have its own trace.
     const { traceparent: _, correlationId: __, ...asked } = input
     const runId = `${prefix}${digestOf(asked).slice(0, 16)}`
     const known = (await session.runs()).find(({ id }) => id.startsWith(prefix))
@@ -51,7 +51,7 @@ export class LocalRuns {
     return run.finally(() => this.#starting.delete(prefix))
   }
 
-  /** Hands a run to the session, which runs it in this process. */
+  /** Submits a run to the session, which executes it in this process. */
   async #submit(
     principal: Principal,
     session: Session,
@@ -80,7 +80,7 @@ export class LocalRuns {
     return (await session.runSnapshot(runId)) ?? started
   }
 
-  /** Waits for the first event. Throws when the session could not be acquired: then no run was started. */
+  /** Waits for the first event. Throws if the session could not be acquired, in which case no run was started. */
   async #begun(session: Session, runId: string): Promise<void> {
     for await (const { event } of session.watch(runId)) {
       if (event.type !== 'error' || event.code === undefined) return
@@ -110,7 +110,7 @@ export class LocalRuns {
     this.#core.metrics.runStarted()
   }
 
-  /** Resumes a run that was cut off; callers that ask at the same time share one resumption. */
+  /** Resumes an interrupted run. Concurrent callers share one resumption. */
   resume(session: Session, runId: string): Promise<Resumed> {
     const key = `${session.sessionId}/${runId}`
     const known = this.#resuming.get(key)
@@ -137,7 +137,10 @@ export class LocalRuns {
   }
 }
 
-/** How the id of a run begins that a caller started with this key, in every process that has the store. */
+/**
+ * Returns the prefix of the ids of runs that a caller started with this key. It is the same in every process with the
+ * store.
+ */
 function keyPrefix({ id, tenantId = '' }: Principal, sessionId: string, key: string): string {
   return `run-${digestOf([tenantId, id, sessionId, key]).slice(0, 32)}-`
 }

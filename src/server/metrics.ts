@@ -1,7 +1,7 @@
 import type { ClusterStatus, NodeStatus } from '../run-queue/run-queue.js'
 import type { RunSnapshot } from '../session/runs.js'
 
-/** Counters of the server, as Prometheus reads them. */
+/** Counts requests, runs, streams, tokens and cost of the server, in the format of Prometheus. */
 export class Metrics {
   readonly #requests = new Map<string, number>()
   readonly #runs = new Map<string, number>()
@@ -67,7 +67,7 @@ export class Metrics {
   }
 }
 
-/** The state of the cluster, as Prometheus reads it. */
+/** Formats the state of the cluster for Prometheus. */
 export function clusterMetrics({ status, queueMs, storeMs }: ClusterMeasures): string {
   const { nodes, lanes, waiting, dead, ended, takeovers } = status
   const byLane = lanes.flatMap(({ lane, queued, active }): [string, number][] => [
@@ -134,15 +134,15 @@ export function clusterMetrics({ status, queueMs, storeMs }: ClusterMeasures): s
   ].join('')
 }
 
-/** The state of the cluster, and how long its parts took to say so. */
+/** The state of the cluster, and how long its parts took to respond. */
 export type ClusterMeasures = {
   readonly status: ClusterStatus
   readonly queueMs: number
-  /** Absent for a store that has no clock to ask for. */
+  /** Absent for a store without a clock. */
   readonly storeMs?: number | undefined
 }
 
-/** A value of a label in the text format. */
+/** Escapes a label value for the text format. */
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

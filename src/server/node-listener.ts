@@ -28,7 +28,7 @@ export function toNodeListener(
       const response = request === undefined ? problemResponse(refusal) : await handler(request)
       await respond(response, incoming, outgoing)
     } catch {
-      // The handler answers its own failures: what comes here is a connection that broke.
+      // The handler responds to its own failures, so this error is a broken connection.
       outgoing.destroy()
     }
   }
@@ -87,7 +87,7 @@ export async function listen(
   }
 }
 
-/** Answers a request that could not be read, and closes its connection. */
+/** Responds to a request that could not be parsed, and closes its connection. */
 function refuseConnection(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy()
@@ -113,7 +113,7 @@ async function writeRefusal(code: ProblemCode, socket: Duplex): Promise<void> {
     'connection: close',
   ]
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
-  // A connection that is closed with unread data in it is reset, and its client does not see the answer.
+  // A connection that is closed with unread data is reset, and its client does not get the response.
   socket.resume()
   await Promise.race([new Promise((resolve) => socket.once('close', resolve)), patience()])
   socket.destroy()
@@ -127,7 +127,7 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request | 
       headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
     const host = headers.get('host') ?? 'localhost'
     const address = new URL(url.startsWith('/') ? `http://${host}${url}` : url)
-    // An absolute target names a host of its own, which must be that of the header.
+    // An absolute request target contains a host, which must match the header.
     if (address.host !== new URL(`http://${host}`).host) return undefined
     const hasBody = method !== 'GET' && method !== 'HEAD'
     return new Request(address, {
@@ -141,7 +141,7 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request | 
   }
 }
 
-/** The body, read on demand. A reader that cancels it leaves the connection open for the answer. */
+/** Returns the body, which is read on demand. Cancelling it leaves the connection open for the response. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   const chunks: AsyncIterator<Uint8Array> = incoming.iterator({ destroyOnReturn: false })
   return new ReadableStream(
@@ -190,8 +190,8 @@ async function respond(
 }
 
 /**
- * Answers a request whose body was not read to its end. The client still sends it, and sees the answer only when
- * the connection is not closed before: the rest is read and dropped, for a limited time.
+ * Responds to a request whose body was not read to its end. The client is still sending, and gets the response only if
+ * the connection stays open, so the rest is read and discarded for a limited time.
  */
 async function refuseBody(
   response: Response,
@@ -211,14 +211,14 @@ async function refuseBody(
   outgoing.end()
 }
 
-/** How long what is left of a refused request is read. */
+/** How long the rest of a rejected request is read. */
 const patienceMs = 5_000
 
 function patience(): Promise<void> {
   return wait(patienceMs, undefined, { ref: false })
 }
 
-/** A reader that takes nothing for this long is disconnected. */
+/** A client that reads nothing for this long is disconnected. */
 const stallMs = 120_000
 
 function drained(outgoing: ServerResponse): Promise<void> {

@@ -3,7 +3,7 @@ import { type ProblemCode, problemTypes } from './problem.js'
 import type { Body, Route } from './route.js'
 import { componentSchemas } from './schemas.js'
 
-/** The OpenAPI 3.1 document of a table of routes. */
+/** Creates the OpenAPI 3.1 document of a table of routes. */
 export function openApiDocument(routes: readonly Route[], version: string): Body {
   const paths: Record<string, Body> = {}
   for (const route of routes) {
@@ -31,7 +31,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Body
   }
 }
 
-/** The problems that every route with a caller can have. */
+/** The problems that every authenticated route can have. */
 const general: readonly ProblemCode[] = [
   'invalid_request',
   'unauthorized',
@@ -103,7 +103,7 @@ function parameter(
   }
 }
 
-/** One response for each status, which names its codes. */
+/** Creates one response for each status, which lists its codes. */
 function problemResponses(codes: readonly ProblemCode[], taken: readonly string[]): Body {
   const byStatus = new Map<string, ProblemCode[]>()
   for (const code of codes) {

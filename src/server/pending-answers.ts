@@ -10,14 +10,14 @@ import type { ServerCore } from './server-core.js'
 /** The approvals and questions of sessions that wait for a user, and the answers that were given. */
 export class PendingAnswers {
   readonly #core: ServerCore
-  /** Answers that were given, by session and call or question. */
+  /** The answers that were given, by session and call or question. */
   readonly #answers = new Map<string, string>()
 
   constructor(core: ServerCore) {
     this.#core = core
   }
 
-  /** The questions of a session that wait for answers: of this process, and of one that has ended. */
+  /** Returns the questions of a session that wait for answers, of this process and of one that has ended. */
   async questions(principal: Principal, session: Session): Promise<PendingQuestion[]> {
     if (this.#core.queued !== undefined) return this.#core.queued.questions(principal, session)
     const live = openQuestions(session)
@@ -25,7 +25,7 @@ export class PendingAnswers {
     return [...live, ...saved.filter(({ questionId }) => !live.some((one) => one.questionId === questionId))]
   }
 
-  /** The approvals and questions of a session that wait for a user. */
+  /** Returns the approvals and questions of a session that wait for a user. */
   async waiting(
     principal: Principal,
     session: Session,
@@ -35,7 +35,7 @@ export class PendingAnswers {
         approvals: session.pendingConfirmations(),
         questions: openQuestions(session),
       }
-    // The log has more by now.
+    // The log may have more records by now.
     const current = await this.#core.pool.current(session.sessionId)
     return {
       approvals: current.pendingConfirmations(),
@@ -43,7 +43,7 @@ export class PendingAnswers {
     }
   }
 
-  /** Answers a question. For one of a process that has ended, its run is resumed, and the new run returned. */
+  /** Answers a question. If the process that asked has ended, its run is resumed, and the new run is returned. */
   async answerQuestion(
     principal: Principal,
     session: Session,
@@ -93,7 +93,7 @@ export class PendingAnswers {
     return this.#answers.get(`${sessionId}/${callId}`)
   }
 
-  /** Whether a call has asked for an approval in a run that is known here, now or before. */
+  /** Whether a call asked for an approval, now or earlier, in a run that this process knows. */
   async wasAsked(session: Session, callId: string): Promise<boolean> {
     for (const { id } of (await session.runs()).toReversed()) {
       const events = await session.runEvents(id)
@@ -104,7 +104,7 @@ export class PendingAnswers {
   }
 }
 
-/** Whether a call of this id has put a question, in a process that has ended. */
+/** Whether a call with this id asked a question in a process that has ended. */
 function hasAsked(session: Session, callId: string): boolean {
   return kernelOf(session).log.conversation.messages.some(
     ({ role, content }) =>

@@ -62,7 +62,7 @@ export const retryProblems = [
 
 export type RetryProblem = (typeof retryProblems)[number]
 
-/** A request that is refused; it becomes a problem document. */
+/** A request that is rejected; it is converted to a problem document. */
 export class ProblemError extends Error {
   readonly code: ProblemCode
   readonly headers: Readonly<Record<string, string>>
@@ -83,7 +83,10 @@ export class ProblemError extends Error {
   }
 }
 
-/** The problem document (RFC 9457) of an error. The text of an unknown error is not meant for clients: not shown. */
+/**
+ * Converts an error to a problem document (RFC 9457). The text of an unknown error is not shown, because it is not
+ * meant for clients.
+ */
 export function problemResponse(error: unknown): Response {
   if (error instanceof ProblemError) {
     const { status, title } = problemTypes[error.code]
@@ -109,7 +112,7 @@ export function problemResponse(error: unknown): Response {
   return document(status, { title, code: 'internal_error' })
 }
 
-/** The codes of sessions, agents and stores that a client can act on. */
+/** Returns the status for codes of sessions, agents and stores that a client can act on. */
 function statusOf({ code }: Pick<CapstanError, 'code'>): {
   readonly status: number
   readonly code: ProblemCode

@@ -10,20 +10,20 @@ export type PendingQuestion = {
   readonly questionId: string
   readonly questions: readonly Question[]
   readonly askedAtMs: number
-  /** The subagent that asks. */
+  /** The subagent that asked. */
   readonly agent?: string | undefined
-  /** It was asked by a process that has ended: the answer resumes the run. */
+  /** Whether the process that asked has ended. The answer then resumes the run. */
   readonly fromBefore?: true
 }
 
 /**
- * The answers to questions of processes that have ended, until the runs that ask again take them. All other questions
- * wait in their session for `answerQuestion`.
+ * Stores answers to questions of processes that have ended, until the resumed runs ask again. All other questions wait
+ * in their session for `answerQuestion`.
  */
 export class SavedAnswers {
   readonly #sessions = new Map<string, Map<string, Given>>()
 
-  /** Answers a question of one session that was answered already. */
+  /** Returns the handler of a session, which returns stored answers. */
   handlerOf(sessionId: () => string): QuestionHandler {
     return (questions, _, call) => {
       const given = this.#take(sessionId(), call?.callId)
@@ -37,7 +37,7 @@ export class SavedAnswers {
     this.#sessions.set(sessionId, ofSession.set(questionId, { questions, answers }))
   }
 
-  /** Forgets the answers that no run asks for. */
+  /** Drops the stored answers of a session that no run asks for. */
   forget(sessionId: string): void {
     this.#sessions.delete(sessionId)
   }
@@ -50,12 +50,12 @@ export class SavedAnswers {
   }
 }
 
-/** The questions of a session that wait in this process. */
+/** Returns the questions of a session that wait in this process. */
 export function openQuestions(session: Session): PendingQuestion[] {
   return session.pendingQuestions().map(({ from, ...pending }) => ({ ...pending, agent: from?.agent }))
 }
 
-/** The questions that a process left unanswered when it ended, as the log has them. */
+/** Returns the questions in the log that were unanswered when their process ended. */
 export async function savedQuestions(store: SessionStore, session: Session): Promise<PendingQuestion[]> {
   if ((await session.currentRun()) !== null) return []
   if ((await session.runs()).at(-1)?.status !== 'interrupted') return []

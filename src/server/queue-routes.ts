@@ -65,7 +65,7 @@ async function getCluster({ core, principal }: RouteContext): Promise<Response> 
       return (await core.allows(principal, 'getRun', info)) ? [shownRun(run)] : []
     }),
   )
-  // The state of the whole cluster is not for the callers of one tenant.
+  // Callers of one tenant must not see the state of the whole cluster.
   const status = tenantId === undefined ? await queue.status() : undefined
   return json(200, { status, dead: dead.flat() })
 }
@@ -121,12 +121,12 @@ async function retryDeadLetter({ core, session, params, body }: SessionContext):
   return json(200, { name, output, exitCode, metadata })
 }
 
-/** Why the call of a dead letter cannot be made again through the server, whatever the client confirms. */
+/** Returns why the call of a dead letter cannot be retried through the server, whatever the client confirms. */
 function retryProblemOf(
   { commandType, payload, fromLog }: DeadLetter,
   { hostTools, session }: ServerOptions,
 ): RetryProblem | undefined {
-  // The approval of the first call was for one call. A second one needs the consent of the host.
+  // The approval was for one call. A second one needs the permission of the host.
   if (!hostTools?.includes(commandType)) return 'host_tool_disabled'
   // Any process that can write to the store could have written the letter.
   if (fromLog === true && session?.trustStore !== true) return 'dead_letter_from_log'

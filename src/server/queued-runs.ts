@@ -21,8 +21,8 @@ export type QueuedRunsOptions = {
 }
 
 /**
- * The runs of a server that executes none itself: they wait in a queue, and workers of the cluster execute them. The
- * sessions of this process are only read.
+ * The runs of a server that executes none itself: they wait in a queue, and workers of the cluster execute them. This
+ * process only reads the sessions.
  */
 export class QueuedRuns {
   readonly queue: RunQueue
@@ -35,7 +35,7 @@ export class QueuedRuns {
     this.#clusterKey = clusterKey
   }
 
-  /** Adds a run to the queue. `isNew`: false when the key had added it before. */
+  /** Adds a run to the queue. `isNew` is false when it was already added with the same key. */
   async submit(
     principal: Principal,
     { sessionId }: Session,
@@ -58,7 +58,9 @@ export class QueuedRuns {
     return { run: snapshotOf(run), isNew }
   }
 
-  /** The runs of a session, oldest first: those of its log, with their states in the queue, and those that wait. */
+  /**
+   * Returns the runs of a session, oldest first: those of its log, with their states in the queue, and those that wait.
+   */
   async list(session: Session): Promise<RunSnapshot[]> {
     const logged = await session.runs()
     const queued = new Map((await this.#runsOf(session)).map((run) => [run.runId, run]))
@@ -67,7 +69,7 @@ export class QueuedRuns {
     return [...known, ...waiting.toReversed().map(snapshotOf)]
   }
 
-  /** Whether the queue has this run, so that workers execute it. */
+  /** Returns the run if it is in the queue, so that workers execute it. */
   async find({ sessionId }: Session, runId: string): Promise<QueuedRun | undefined> {
     const run = await this.queue.get(runId)
     return run?.sessionId === sessionId ? run : undefined
@@ -94,13 +96,13 @@ export class QueuedRuns {
     return followRun(runId, { store: this.#store, queue: this.queue, scope: { tenantId }, from, signal })
   }
 
-  /** The events of a run that the log has, under the numbers of its stream. */
+  /** Returns the logged events of a run, with the sequence numbers of its stream. */
   async logged(session: Session, runId: string): Promise<readonly RunEvent[]> {
     const run = await this.find(session, runId)
     return run === undefined ? session.runEvents(runId) : storedEvents(this.#store, run)
   }
 
-  /** Asks the worker of a run to end it, or takes it out of the queue. False when it has ended. */
+  /** Asks the worker of a run to end it, or removes it from the queue. Returns false when it has ended. */
   async cancel(principal: Principal, runId: string): Promise<boolean> {
     return (await this.#client(principal).cancel(runId)) !== 'ended'
   }
@@ -109,13 +111,13 @@ export class QueuedRuns {
     await this.#client(principal).steer(runId, text)
   }
 
-  /** Queues a run again that is dead; others continue by themselves. False when it has ended otherwise. */
+  /** Queues a dead run again; other runs continue by themselves. Returns false when it has ended in another way. */
   async resume(principal: Principal, run: QueuedRun): Promise<boolean> {
     if (run.state === 'dead') await this.#client(principal).redrive(run.runId)
     return run.state === 'dead' || isOpenRun(run)
   }
 
-  /** Sends the answer to an approval to the run that waits for it. False when no run of the session does. */
+  /** Sends the answer to an approval to the run that waits for it. Returns false when no run of the session does. */
   async answer(
     principal: Principal,
     session: Session,
@@ -138,7 +140,7 @@ export class QueuedRuns {
     return (await Promise.all(runs.map(({ runId }) => client.questions(runId)))).flat()
   }
 
-  /** Sends the answers to a question to the run that asked. False when no run of the session did. */
+  /** Sends the answers to a question to the run that asked. Returns false when no run of the session did. */
   async answerQuestion(
     principal: Principal,
     session: Session,
@@ -154,7 +156,7 @@ export class QueuedRuns {
     return false
   }
 
-  /** The state of the cluster, and how long the queue and the store took to answer. */
+  /** Returns the state of the cluster, and how long the queue and the store took to respond. */
   async measures(): Promise<ClusterMeasures> {
     const startedAt = performance.now()
     const status = await this.queue.status()
@@ -204,10 +206,12 @@ export class QueuedRuns {
 
 const maxRuns = 1_000
 const maxNewest = 200
-/** In case a queue missed a call. */
+/** The interval of checks in case a notification of the queue was missed. */
 const lookEveryMs = 30_000
 
-/** A run of the log. The first run of a chain represents all of it, and the queue knows its state. */
+/**
+ * Returns a run of the log. The first run of a chain represents the whole chain, and its state is that of the queue.
+ */
 function shownRun(
   run: RunSnapshot,
   all: readonly RunSnapshot[],

@@ -1,10 +1,10 @@
 import { ProblemError } from './problem.js'
 
-/** The JSON body of a request, up to a number of bytes. `{}` when it has none. */
+/** Reads the JSON body of a request, up to a number of bytes. Returns `{}` when it has none. */
 export async function readBody(request: Request, maxBytes: number): Promise<unknown> {
   const type = request.headers.get('content-type')
   const declared = Number(request.headers.get('content-length') ?? 'NaN')
-  // A form or plain text can be sent by any web page without a preflight.
+  // Any web page can send a form or plain text without a preflight request.
   if (type !== null && !/^application\/json(;|$)/i.test(type.trim()))
     throw new ProblemError('unsupported_media_type')
   if (declared > maxBytes) throw tooLarge(maxBytes)

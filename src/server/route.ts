@@ -9,7 +9,7 @@ import type { ServerCore } from './server-core.js'
 /** A JSON object that came from a client. */
 export type Body = Readonly<Record<string, unknown>>
 
-/** What a handler is given: everything in it was checked. */
+/** The input of a handler. Everything in it is already checked. */
 export type RouteContext = {
   readonly core: ServerCore
   readonly request: Request
@@ -18,7 +18,7 @@ export type RouteContext = {
   readonly isVisitor?: boolean | undefined
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** The body, as its schema takes it. */
+  /** The body, validated by its schema. */
   readonly body: Body
 }
 
@@ -29,13 +29,13 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 type Described = {
   readonly summary: string
   readonly tag: string
-  /** A file of a web page, which the OpenAPI document leaves out. */
+  /** Whether it is a file of a web page, which the OpenAPI document omits. */
   readonly isPage?: true | undefined
   readonly body?: JsonSchema | undefined
   readonly query?: Readonly<Record<string, JsonSchema>> | undefined
   readonly headers?: Readonly<Record<string, JsonSchema>> | undefined
   readonly responses: Readonly<Record<number, RouteResponse>>
-  /** The codes of problems that are special to it; those of every route are added. */
+  /** The codes of problems that are specific to it; those of every route are added. */
   readonly problems?: readonly ProblemCode[] | undefined
 }
 
@@ -45,14 +45,14 @@ type SessionRoute = Described & { handle(context: SessionContext): Promise<Respo
 export type RouteResponse = {
   readonly description: string
   readonly schema?: JsonSchema | undefined
-  /** `application/json` unless given. */
+  /** The media type. Default: `application/json`. */
   readonly type?: string | undefined
 }
 
 /** One route: its documentation, its input, and its handler. The table of routes is the only list of them. */
 export type Route = {
   readonly method: Method
-  /** With parameters in braces. */
+  /** The path, with parameters in braces. */
   readonly path: string
   /** The `operationId` of the document, and the action that `authorize` gets. */
   readonly action: string
@@ -61,27 +61,29 @@ export type Route = {
   | (SessionRoute & { readonly access: 'session' })
 )
 
-/** A route that anyone can use. */
+/** Creates a route without authentication. */
 export function publicRoute(method: Method, path: string, action: string, route: CallerRoute): Route {
   return { method, path, action, access: 'public', ...route }
 }
 
-/** A route for callers that are known to the server. */
+/** Creates a route for authenticated callers. */
 export function callerRoute(method: Method, path: string, action: string, route: CallerRoute): Route {
   return { method, path, action, access: 'caller', ...route }
 }
 
-/** A route below a session, for callers that may see the session. The path is relative to the session. */
+/**
+ * Creates a route of a session, for callers that are allowed to see the session. The path is relative to the session.
+ */
 export function sessionRoute(method: Method, path: string, action: string, route: SessionRoute): Route {
   return { method, path: `/v1/sessions/{sessionId}${path}`, action, access: 'session', ...route }
 }
 
-/** The only response of a route, as JSON. */
+/** Describes the only response of a route, as JSON. */
 export function answer(description: string, schema: JsonSchema, status = 200): Route['responses'] {
   return { [status]: { description, schema } }
 }
 
-/** The response with a list: an object with one field. */
+/** Describes a response with a list: an object with one field. */
 export function listResponse(description: string, field: string, items: string): Route['responses'] {
   return answer(description, objectSchema({ [field]: listOf(ref(items)) }))
 }
@@ -94,7 +96,7 @@ export function json(
   return jsonText(status, JSON.stringify(body), headers)
 }
 
-/** The same for a body that is JSON text already. */
+/** Creates a JSON response from a body that is already JSON text. */
 export function jsonText(
   status: number,
   text: string,

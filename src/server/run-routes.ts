@@ -166,7 +166,7 @@ async function start(
   const input = {
     prompt,
     attachments: uploads && readUploads(uploads, core.limits.maxAttachments),
-    // It is a part of a JSON body.
+    // Safe cast: it is part of a JSON body.
     metadata: isRecord(body['metadata']) ? (body['metadata'] as JsonObject) : undefined,
     traceparent: request.headers.get('traceparent') ?? undefined,
     correlationId: correlationIdOf(request),
@@ -207,7 +207,7 @@ async function* sent(
   { isTimed, maxText }: { readonly isTimed: boolean; readonly maxText: number | undefined },
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   for await (const { sequence, timestampMs, event } of source) {
-    // Without an id: a reader that reconnects after it gets what it missed from the log.
+    // Sent without an id, so that a reader that reconnects after it gets the missed events from the log.
     const id = event.type === 'events_missed' ? undefined : sequence
     const shown = maxText === undefined ? { event } : cutTexts(event, maxText)
     yield { id, data: JSON.stringify(isTimed ? { timestampMs, ...shown } : shown.event) }
@@ -221,7 +221,7 @@ function readFrom(given: string | null): number {
   return Number(given)
 }
 
-/** Whether the run has ended finally: one that was cut off can be resumed. */
+/** Whether the run has ended permanently; an interrupted run can be resumed. */
 function isOver({ status }: RunSnapshot): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }

@@ -35,7 +35,7 @@ async function listSchedules(context: RouteContext): Promise<Response> {
   return json(200, { schedules: schedules.flat() })
 }
 
-/** A schedule is visible to callers that can read its session. */
+/** Whether the caller can see a schedule: only callers that can read its session. */
 async function isVisible({ core, principal }: RouteContext, info: SessionInfo | undefined): Promise<boolean> {
   if (!seesTenant(principal, info?.labels?.['tenantId'])) return false
   return info === undefined || core.allows(principal, 'getSession', info)
@@ -48,7 +48,7 @@ function shownSchedule(status: ScheduleStatus, recent: readonly Fire[]): Record<
   return { ...rest, last: last === undefined ? recent[0] : reportedFire(last), recent }
 }
 
-/** A fire of this process. Skipped ones are in no log. */
+/** Converts a fire of this process. Skipped fires are not in a log. */
 function reportedFire(report: FireReport): Fire {
   const { firedAtMs, startedAtMs, endedAtMs, status, manual, source } = report
   return {
@@ -61,7 +61,7 @@ function reportedFire(report: FireReport): Fire {
   }
 }
 
-/** A fire of any process, as the log has it. */
+/** Converts a fire of any process from the log. */
 function loggedFire({ id, status, trigger, createdAtMs, updatedAtMs, resultText, error }: RunRow): Fire {
   const isOpen = status === 'running' || status === 'queued'
   return {

@@ -7,7 +7,7 @@ const number: JsonSchema = { type: 'number' }
 const integer: JsonSchema = { type: 'integer' }
 const anything: JsonSchema = { type: 'object', additionalProperties: true }
 
-/** The shapes that answers refer to by name. */
+/** The schemas that responses refer to by name. */
 export const componentSchemas: Readonly<Record<string, JsonSchema>> = {
   Problem: openObjectSchema({
     type: text(),

@@ -1,6 +1,9 @@
 import type { Principal } from './options.js'
 
-/** Whether sessions and runs of this tenant exist for the principal. Those without a tenant have none. */
+/**
+ * Whether the principal can see sessions and runs of this tenant. Sessions without a tenant are visible to principals
+ * without one.
+ */
 export function seesTenant(
   { tenantId, allTenants = false }: Principal,
   other: string | null | undefined,

@@ -27,17 +27,19 @@ export type RunInput = {
   readonly prompt: string
   readonly attachments?: readonly Attachment[] | undefined
   readonly metadata?: JsonObject | undefined
-  /** The `traceparent` header of the request: the run belongs to that span, unless its metadata names one. */
+  /**
+   * The `traceparent` header of the request. The run belongs to that span, unless its metadata contains another one.
+   */
   readonly traceparent?: string | undefined
   /** The id under which the caller logs the request, for runs that a worker executes. */
   readonly correlationId?: string | undefined
 }
 
 export type FollowPlace = {
-  /** The last number that the reader has. */
+  /** The last sequence number that the reader received. */
   readonly from: number
   readonly signal: AbortSignal
-  /** Whether reading resumes a run that was cut off; true unless given. */
+  /** Whether reading resumes an interrupted run. Default: true. */
   readonly resumes?: boolean | undefined
 }
 
@@ -57,9 +59,9 @@ export class ServerCore {
   readonly metrics = new Metrics()
   /** The browsers that are signed in to the inspector; absent when it is not served. */
   readonly browsers: BrowserSignIn | undefined
-  /** The runs, when workers execute them; undefined when this process does. */
+  /** The runs, if workers execute them; undefined if this process does. */
   readonly queued: QueuedRuns | undefined
-  /** Aborted when the server stops: streams end. */
+  /** Aborted when the server stops, which ends all streams. */
   readonly stopping = new AbortController()
   readonly #starts = new Set<(session: Session, runId: string) => void>()
   #isDraining = false
@@ -67,7 +69,7 @@ export class ServerCore {
   constructor(agent: Agent, options: ServerOptions) {
     this.agent = agent
     this.options = options
-    // Every stream listens.
+    // Every stream adds a listener.
     setMaxListeners(0, this.stopping.signal)
     this.limits = { ...defaultLimits, ...options.limits }
     this.pool = new SessionPool(agent, options, this.savedAnswers, this.now)
@@ -89,20 +91,20 @@ export class ServerCore {
     return this.#isDraining
   }
 
-  /** Calls the listener with every run that starts here. Returns a function that removes it. */
+  /** Calls the listener with every run that this process starts. Returns a function that removes it. */
   onStart(listener: (session: Session, runId: string) => void): () => void {
     this.#starts.add(listener)
     return () => this.#starts.delete(listener)
   }
 
-  /** Calls the listeners for a run that starts here. */
+  /** Calls the listeners for a run that this process started. */
   started(session: Session, runId: string): void {
     for (const listener of this.#starts) listener(session, runId)
   }
 
   /**
-   * Starts a run, or gives the one that the same key started before. Resolves when the run is in the store, so a
-   * process that ends afterwards leaves a run that can be resumed. All routes start runs here.
+   * Starts a run, or returns the one that was started with the same key. Resolves when the run is in the store, so if
+   * the process ends afterwards, the run can be resumed. All routes start runs with this method.
    */
   async startRun(
     principal: Principal,
@@ -110,7 +112,7 @@ export class ServerCore {
     input: RunInput,
     key?: string | undefined,
   ): Promise<RunSnapshot> {
-    // Messages and the dialects start runs too: a host that refuses runs refuses all of them.
+    // Messages, the chat protocol and AG-UI start runs too: a host that denies runs denies all of them.
     await this.authorize(principal, 'startRun', session)
     if (this.queued !== undefined) return this.#enqueue(this.queued, principal, session, input, key)
     return this.local.start(principal, session, input, key)
@@ -125,7 +127,7 @@ export class ServerCore {
     key: string | undefined,
   ): Promise<RunSnapshot> {
     if (this.#isDraining) throw new ProblemError('server_stopping')
-    // It was created or rewound here just now.
+    // The session may have been created or rewound in this process just now.
     await this.release(session)
     const release = this.usage.take(principal, 'runs')
     const own = key === undefined ? undefined : digestOf([principal.id, session.sessionId, key])
@@ -159,13 +161,13 @@ export class ServerCore {
     return (await session.runSnapshot(runId)) ?? undefined
   }
 
-  /** The run of a session that is active, or waits its turn in the queue of the cluster. */
+  /** Returns the run of a session that is active, or waits in the queue of the cluster. */
   async activeRun(session: Session): Promise<RunSnapshot | undefined> {
     if (this.queued === undefined) return (await session.currentRun()) ?? undefined
     return (await this.runs(session)).find(({ status }) => status === 'running' || status === 'queued')
   }
 
-  /** The events of a run from a number on, wherever it is executed. */
+  /** Yields the events of a run from a sequence number on, wherever it is executed. */
   async *follow(
     principal: Principal,
     session: Session,
@@ -184,32 +186,32 @@ export class ServerCore {
       })
   }
 
-  /** The events of a run that a reader has up to a number, with those of the runs that continued it. */
+  /** Returns the events of a run up to a sequence number, including those of the runs that continued it. */
   async earlier(session: Session, runId: string, upTo: number): Promise<readonly RunEvent[]> {
     if (this.queued === undefined) return earlierInChain(session, runId, upTo)
     return (await this.queued.logged(session, runId)).filter(({ sequence }) => sequence <= upTo)
   }
 
-  /** Whether the log has events of a run after a number. */
+  /** Whether the log has events of a run after a sequence number. */
   async hasMore(session: Session, runId: string, from: number): Promise<boolean> {
     const events =
       this.queued === undefined ? await session.runEvents(runId) : await this.queued.logged(session, runId)
     return (events.at(-1)?.sequence ?? 0) > from
   }
 
-  /** Cancels a run that is active or waits. False when it has ended. */
+  /** Cancels a run that is active or waits. Returns false when it has ended. */
   cancel(principal: Principal, session: Session, runId: string): Promise<boolean> {
     return this.queued === undefined ? session.cancelRun(runId) : this.queued.cancel(principal, runId)
   }
 
-  /** Adds a message to the active run. False when it is not active. */
+  /** Adds a message to the active run. Returns false when it is not active. */
   async steer(principal: Principal, session: Session, runId: string, text: string): Promise<boolean> {
     if (this.queued === undefined) return (await session.currentRun())?.id === runId && session.steer(text)
     await this.queued.steer(principal, runId, text)
     return true
   }
 
-  /** Cancels the runs of a session that are in the queue, and waits until no worker has it. */
+  /** Cancels the runs of a session that are in the queue, and waits until no worker holds it. */
   async endQueued(principal: Principal, session: Session): Promise<void> {
     const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(endWithinMs)])
     for (const { runId } of (await this.queued?.openRuns(session)) ?? []) {
@@ -218,12 +220,12 @@ export class ServerCore {
     }
   }
 
-  /** Throws when another living process has the session: only that process can change it. */
+  /** Throws when another live process holds the session, because only that process can change it. */
   async refuseElsewhere(session: Session): Promise<void> {
     if (await this.pool.isElsewhere(session)) throw new ProblemError('session_locked')
   }
 
-  /** Resumes a run that was cut off for its reader; undefined when it cannot be resumed, or not by this reader. */
+  /** Resumes an interrupted run for its reader; undefined when it cannot be resumed, or not by this reader. */
   async resumeForReader(
     principal: Principal,
     session: Session,
@@ -233,7 +235,7 @@ export class ServerCore {
     return this.resumeIfPossible(session, run)
   }
 
-  /** The run that continues one that was cut off; undefined when it cannot be resumed. */
+  /** Returns the run that continues an interrupted one; undefined when it cannot be resumed. */
   async resumeIfPossible(session: Session, run: RunSnapshot): Promise<Resumed | undefined> {
     if (this.options.resumeRuns === false || this.#isDraining) return undefined
     try {
@@ -244,7 +246,7 @@ export class ServerCore {
     }
   }
 
-  /** Workers must be able to acquire a session that this process has only changed. */
+  /** Releases a session that this process has changed, so that workers can acquire it. */
   async release(session: Session): Promise<void> {
     if (this.queued !== undefined) await this.pool.release(session)
   }
@@ -264,21 +266,21 @@ export class ServerCore {
     this.options.onError?.(error)
   }
 
-  /** No new runs; those that are active can end until the time is over. Then streams end and sessions are suspended. */
+  /** Accepts no new runs. Active runs can end until the time is over; then streams end and sessions are suspended. */
   async close(drainMs = 0): Promise<void> {
     this.#isDraining = true
     if (drainMs > 0) await withTimeout(this.local.settled(), drainMs)
-    // Before the sessions: a reader must not see the end of a run that only its process ends.
+    // Before suspending the sessions: a reader must not receive the end of a run that ends only in this process.
     this.stopping.abort()
     await this.pool.suspendAll()
   }
 }
 
-/** The tokens of a server, which sign its cookies. A host with an authentication of its own has none. */
+/** Returns the tokens of a server, which sign its cookies. A host with its own authentication has none. */
 function secretsOf({ token, authenticate }: ServerOptions): string[] {
   if (authenticate !== undefined || token === undefined) return []
   return typeof token === 'string' ? [token] : token.map((one) => one.token)
 }
 
-/** How long the removal of a session waits for the workers that have it. */
+/** How long the removal of a session waits for the workers that hold it. */
 const endWithinMs = 10_000

@@ -53,7 +53,7 @@ export const serviceRoutes: readonly Route[] = [
 
 async function getMetrics({ core, principal }: RouteContext): Promise<Response> {
   const own = core.metrics.text({ sessions: core.pool.open().length, activeRuns: core.local.active })
-  // The state of the whole cluster is not for the callers of one tenant.
+  // Callers of one tenant must not see the state of the whole cluster.
   const measures = principal.tenantId === undefined ? await core.queued?.measures() : undefined
   return new Response(measures === undefined ? own : `${own}${clusterMetrics(measures)}`, {
     headers: { 'content-type': 'text/plain; version=0.0.4', 'cache-control': 'no-store' },

@@ -15,7 +15,7 @@ import { ProblemError } from './problem.js'
 import type { SavedAnswers } from './questions.js'
 import { seesTenant } from './sees-tenant.js'
 
-/** The sessions of the server: opened on use, closed when idle. A session is visible to its own tenant only. */
+/** The sessions of the server: opened on use, closed when idle. A session is visible only to its own tenant. */
 export class SessionPool {
   readonly store: SessionStore
   /** The real paths of the directories that sessions can work in. */
@@ -49,7 +49,7 @@ export class SessionPool {
     return (this.#options.hostSessions?.() ?? []).filter(({ isClosed }) => !isClosed)
   }
 
-  /** Makes a session for a principal. `workspace` is an allowed path or its base name. */
+  /** Creates a session for a principal. `workspace` is an allowed path or its base name. */
   async create(
     principal: Principal,
     given: {
@@ -76,13 +76,13 @@ export class SessionPool {
     return session
   }
 
-  /** The session of this id, when the principal can see it. */
+  /** Returns the session with this id, if the principal can see it. */
   async find(principal: Principal, sessionId: string): Promise<Session> {
-    // A link to one session must not show which others there are, and opens none of them.
+    // A link to one session must not reveal which others exist, and must not open them.
     if (principal.readsOnly !== undefined && principal.readsOnly !== sessionId)
       throw new ProblemError('session_not_found')
     const session = await this.current(sessionId).catch((error: unknown) => {
-      // The same answer as for a session of another tenant.
+      // The same response as for a session of another tenant.
       if (error instanceof CapstanError && ['session_not_found', 'store_bad_id'].includes(error.code))
         throw new ProblemError('session_not_found')
       throw error
@@ -92,12 +92,12 @@ export class SessionPool {
     return session
   }
 
-  /** Takes over a session that the agent opened for a caller: a fork. */
+  /** Adds a session that the agent opened for a caller, such as a fork. */
   adopt(session: Session): void {
     this.#add(session)
   }
 
-  /** The options of every session, for those that the agent opens elsewhere. */
+  /** Returns the options of every session, for sessions that the agent opens itself. */
   optionsFor(principal: Principal, sessionId: () => string): SessionOptions {
     return {
       ...this.#base(sessionId),
@@ -118,7 +118,7 @@ export class SessionPool {
     return found
   }
 
-  /** Marks a session as used until the given function is called. */
+  /** Marks a session as used until the returned function is called. */
   hold(sessionId: string): () => void {
     const entry = this.#entries.get(sessionId)
     if (entry === undefined) return () => undefined
@@ -131,13 +131,13 @@ export class SessionPool {
     }
   }
 
-  /** Refuses what would end a session that the host has open itself. */
+  /** Throws for an operation that would end a session that the host opened itself. */
   assertNotHosted({ sessionId }: Session): void {
     if (this.#hosted().some((session) => session.sessionId === sessionId))
       throw new ProblemError('session_locked', 'The host of this server has the session open itself.')
   }
 
-  /** Closes a session here; it stays in the store. */
+  /** Closes a session in this process; it stays in the store. */
   async close(sessionId: string): Promise<void> {
     const entry = this.#entries.get(sessionId)
     this.#entries.delete(sessionId)
@@ -146,12 +146,12 @@ export class SessionPool {
     await session?.close()
   }
 
-  /** Closes a session that this process has for writing; it is opened again on use. */
+  /** Closes a session that this process holds for writing; it is opened again on use. */
   async release(session: Session): Promise<void> {
     if (kernelOf(session).log.recorder?.isHeld === true) await this.close(session.sessionId)
   }
 
-  /** Closes all sessions here and leaves their runs for another process. */
+  /** Closes all sessions in this process, so that another process can resume their runs. */
   async suspendAll(): Promise<void> {
     clearInterval(this.#sweep)
     const all = [...this.#entries.values()]
@@ -168,13 +168,13 @@ export class SessionPool {
     return this.#entries.has(sessionId) || (await this.store.read(sessionId)) !== undefined
   }
 
-  /** Whether another living process has the session open for writing. */
+  /** Whether another live process holds the session for writing. */
   async isElsewhere(session: Session): Promise<boolean> {
     if (kernelOf(session).log.recorder?.isHeld === true) return false
     return isHeld(this.store, session.sessionId, this.#now)
   }
 
-  /** The session as the store has it now. */
+  /** Returns the session in its current state in the store. */
   async current(sessionId: string): Promise<Session> {
     const hosted = this.#hosted().find((session) => session.sessionId === sessionId)
     if (hosted !== undefined) return hosted
@@ -213,7 +213,7 @@ export class SessionPool {
     } catch (error) {
       if (!(error instanceof CapstanError) || !['session_option', 'workspace_unusable'].includes(error.code))
         throw error
-      // A log cannot choose some directories, such as a home directory. The host can: it named the workspace.
+      // A log cannot choose some directories, such as a home directory. The host can, by listing it in the workspaces.
       const workspace = (await load(this.store, sessionId))?.session?.workspaceRoot
       if (workspace === undefined || !this.workspaces.includes(workspace))
         throw new ProblemError('session_not_found')

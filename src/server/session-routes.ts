@@ -77,7 +77,7 @@ export const sessionRoutes: readonly Route[] = [
         ...core.pool.optionsFor(principal, () => sessionId),
         workspace,
       })
-      // The row with the labels of the caller.
+      // Writes the session row with the labels of the caller.
       await session.setTitle(session.title ?? 'Imported session')
       core.pool.adopt(session)
       return json(201, await describe(core, session))
@@ -230,7 +230,7 @@ async function listSessions({ core, principal, query }: RouteContext): Promise<R
   })
 }
 
-/** Where a page begins: after the session of the cursor, also when that is gone by now. */
+/** Returns where a page begins: after the session of the cursor, even if that session no longer exists. */
 function afterCursor(all: readonly SessionInfo[], given: string | null): number {
   if (given === null) return 0
   const cursor = readSessionCursor(given)

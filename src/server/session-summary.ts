@@ -7,7 +7,7 @@ import type { SessionInfo } from '../store/session-store.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import type { SessionPool } from './session-pool.js'
 
-/** What a list shows about a session, beyond its row in the store. */
+/** What a list shows about a session, in addition to its row in the store. */
 export type SessionSummary = {
   /** `waiting`: a call or a question waits for a user. */
   readonly status: 'running' | 'waiting' | 'interrupted' | 'failed' | 'cancelled' | 'completed' | 'idle'
@@ -24,7 +24,7 @@ export type SessionSummary = {
   readonly prompt?: string | undefined
 }
 
-/** Reads what lists show of sessions. A session whose log has not grown since is not read again. */
+/** Reads summaries of sessions. A session whose log has not grown since is not read again. */
 export class SessionSummaries {
   readonly #pool: SessionPool
   readonly #now: () => number
@@ -42,7 +42,7 @@ export class SessionSummaries {
     return { ...known.summary, status: await this.#statusOf(info.id, known.last, open) }
   }
 
-  /** The newest runs that a trigger started, newest first. */
+  /** Returns the newest runs that a trigger started, newest first. */
   async triggeredRuns(info: SessionInfo): Promise<readonly RunRow[]> {
     return (await this.#read(info))?.triggered ?? []
   }

@@ -1,18 +1,18 @@
-/** One server-sent event. Without an id a reader keeps the id of the one before. */
+/** One server-sent event. If it has no id, the reader keeps the id of the previous one. */
 export type ServerSentEvent = { readonly id?: string | number | undefined; readonly data: string }
 
 export type EventStreamOptions = {
   readonly heartbeatMs: number
-  /** Ends the response, without an end of its own. */
+  /** Ends the response without a final event. */
   readonly signal: AbortSignal
-  /** Called once, when the response is over or its reader has left. */
+  /** Called once, when the response has ended or its reader has disconnected. */
   readonly onClose: () => void
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * A response of server-sent events. Events are read only when the client takes them, so a slow client costs no memory
- * here. A comment is sent when there is no event for a while; it also detects dead connections.
+ * Creates a response of server-sent events. Events are read only when the client reads them, so a slow client costs no
+ * memory here. A comment is sent when there is no event for a while; it also detects dead connections.
  */
 export function eventStreamResponse(
   source: AsyncIterator<ServerSentEvent, unknown, undefined>,
@@ -25,13 +25,13 @@ export function eventStreamResponse(
     if (isOver) return
     isOver = true
     onClose()
-    // Not awaited: a source that waits for an event returns only after it.
+    // Not awaited: a source that waits for an event returns only after that event.
     source.return?.(undefined).catch(() => undefined)
   }
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        // The headers reach the client with the first bytes.
+        // The headers are sent to the client with the first bytes.
         controller.enqueue(encoder.encode(': open\n\n'))
       },
       async pull(controller) {
@@ -58,7 +58,7 @@ export function eventStreamResponse(
     headers: {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store, no-transform',
-      // Some proxies hold answers back until they are whole.
+      // Some proxies buffer responses until they are complete.
       'x-accel-buffering': 'no',
       ...headers,
     },

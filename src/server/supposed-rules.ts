@@ -7,7 +7,7 @@ import { listOf, text } from './route.js'
 
 const source = text({ enum: [...ruleSources] })
 
-/** Rules that a client wants a call judged with. */
+/** Rules with which a client wants a call to be evaluated. */
 export const supposedRules: JsonSchema = objectSchema({
   'add?': listOf(
     objectSchema({
@@ -19,7 +19,7 @@ export const supposedRules: JsonSchema = objectSchema({
   'remove?': listOf(objectSchema({ rule: text(), source })),
 })
 
-/** Reads them. Throws `PolicyError` for a rule that cannot be used. */
+/** Parses these rules. Throws `PolicyError` for a rule that cannot be used. */
 export function readSupposedRules(value: unknown): SupposedRules | undefined {
   if (!isRecord(value)) return undefined
   return {

@@ -7,15 +7,15 @@ import type { RunRow } from '../store/records.js'
 import type { SessionStore } from '../store/session-store.js'
 
 export type TailOptions = {
-  /** The last number that the reader has; 0 for none. */
+  /** The last sequence number that the reader received; 0 for none. */
   readonly from: number
   readonly signal: AbortSignal
   now(): number
 }
 
 /**
- * The events of a run that another process works on, as they arrive in the store. Ends with the run, and when that
- * process releases the session or is gone.
+ * Yields the events of a run that another process executes, as they arrive in the store. Ends with the run, and when
+ * that process releases the session or has ended.
  */
 export async function* tailRun(
   store: SessionStore,
@@ -35,7 +35,7 @@ export async function* tailRun(
       yield one
     }
     if (isEnded(run) || signal.aborted || !(await isHeld(store, sessionId, now))) return
-    // A log that takes long to read is read less often.
+    // The longer a log takes to read, the less often it is read.
     const pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, (now() - startedAt) * 10))
     await wait(pauseMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
@@ -46,8 +46,8 @@ const minPauseMs = 200
 const maxPauseMs = 5_000
 
 /**
- * The events up to the last complete answer. The log has the text of an answer only with its end, under a number that
- * is lower than those of the calls in the answer.
+ * Returns the events up to the last complete answer. The log contains the text of an answer only with its end, with a
+ * sequence number that is lower than those of the calls in the answer.
  */
 function completeEvents(state: RestoredSession, run: RunRow): RunEvent[] {
   const events = restoredEvents(state, run)

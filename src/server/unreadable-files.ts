@@ -4,8 +4,8 @@ import type { Session } from '../session/session.js'
 import { kernelOf } from '../session/session-class.js'
 
 /**
- * Returns a check for files that rules deny to the agent. A client cannot read every file of the workspace, so no diff
- * may show it the text of such a file.
+ * Returns a check for files that rules deny to the agent. A client must not read every file of the workspace, so no
+ * diff may contain the text of such a file.
  */
 export async function unreadableFor(session: Session): Promise<(path: string) => Promise<boolean>> {
   const { authority, workspace } = await kernelOf(session).engine.open()

@@ -12,7 +12,7 @@ export class UsageLimits {
     this.#now = now
   }
 
-  /** Counts one request against the limit of a minute. */
+  /** Counts one request against the limit per minute. */
   request(principal: Principal): void {
     const used = this.#of(principal)
     const now = this.#now()

@@ -2,18 +2,21 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { isRecord } from '../../tool/json.js'
 import type { Principal } from '../options.js'
 
-/** How long a one-time code can be exchanged. */
+/** How long a one-time code is valid. */
 const codeLifetimeMs = 60_000
 const cookieLifetimeMs = 12 * 3_600_000
-/** Of one caller, and of one session: a new one takes the place of the oldest of the same, never of another's. */
+/**
+ * The maximum for one caller and for one session. A new entry replaces the oldest of the same caller or session, never
+ * that of another.
+ */
 const maxCodesOfCaller = 20
 const maxLinksOfSession = 50
 const maxEnded = 10_000
 
-/** The header that every request with the cookie needs. Its value is known to the page alone. */
+/** The header that every request with the cookie needs. Only the page has its value. */
 const csrfHeader = 'x-capstan-csrf'
 
-/** What a browser gets for a code: the cookie for its requests, and the value of the CSRF header. */
+/** What a browser receives for a code: the cookie for its requests, and the value of the CSRF header. */
 export type SignedIn = { readonly setCookie: string; readonly csrf: string; readonly principal: Principal }
 
 /** A browser that is signed in. */
@@ -27,12 +30,12 @@ export type Visit = {
 export type SharedLink = { readonly linkId: string; readonly code: string; readonly expiresAtMs: number }
 
 /**
- * The sign-in of web pages. A code that a caller was given is exchanged for a cookie. A request with the cookie also
- * needs the CSRF header: browsers send cookies to every port of a host, and another program on this machine that gets
- * the cookie so does not have the header's value.
+ * The sign-in of web pages. A code is exchanged for a cookie. A request with the cookie also needs the CSRF header:
+ * browsers send cookies to every port of a host, so another program on this machine can get the cookie, but not the
+ * value of the header.
  *
  * The cookie is signed data, so a page stays signed in when the server restarts with the same key. Codes and links are
- * in memory.
+ * only in memory.
  */
 export class BrowserSignIn {
   readonly #key: Buffer
@@ -42,14 +45,14 @@ export class BrowserSignIn {
   /** Digests of cookies that were signed out, until they expire. */
   readonly #ended = new Map<string, { readonly expiresAtMs: number }>()
 
-  /** `secrets`: the tokens of the server. Without any, cookies are valid until the process ends. */
+  /** `secrets` are the tokens of the server. Without any, cookies are valid until the process ends. */
   constructor(secrets: readonly string[], now: () => number) {
     const secret = secrets.length === 0 ? randomBytes(32) : Buffer.from(JSON.stringify(secrets))
     this.#key = createHmac('sha256', secret).update('capstan inspector cookie').digest()
     this.#now = now
   }
 
-  /** A code that can be exchanged once, within {@link codeLifetimeMs}. */
+  /** Creates a code that can be exchanged once, within {@link codeLifetimeMs}. */
   createCode(principal: Principal): { readonly code: string; readonly expiresAtMs: number } {
     const now = this.#now()
     dropExpired(this.#codes, now)
@@ -60,7 +63,7 @@ export class BrowserSignIn {
     return { code, expiresAtMs }
   }
 
-  /** A link for reading one session. Its cookies end with it, and with this process. */
+  /** Creates a link for reading one session. Its cookies become invalid with it, and when this process ends. */
   createLink(
     { sessionId, tenantId }: { readonly sessionId: string; readonly tenantId: string | null },
     lifetimeMs: number,
@@ -80,7 +83,7 @@ export class BrowserSignIn {
     return { linkId, code, expiresAtMs }
   }
 
-  /** The links of a session that are valid now. */
+  /** Returns the links of a session that are currently valid. */
   links(sessionId: string): { readonly linkId: string; readonly expiresAtMs: number }[] {
     dropExpired(this.#links, this.#now())
     return [...this.#links].flatMap(([linkId, { expiresAtMs, sessionId: own }]) =>
@@ -88,7 +91,9 @@ export class BrowserSignIn {
     )
   }
 
-  /** Revokes a link: its code and every cookie that it gave. False when there is none in this session. */
+  /**
+   * Revokes a link: its code and every cookie that was issued for it. Returns false if the session has no such link.
+   */
   revoke(sessionId: string, linkId: string): boolean {
     return this.#links.get(linkId)?.sessionId === sessionId && this.#links.delete(linkId)
   }
@@ -112,8 +117,8 @@ export class BrowserSignIn {
   }
 
   /**
-   * The visit of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when the
-   * request does not come from a page of the server itself.
+   * Returns the visit of a request with a cookie. Undefined without a valid cookie, without its CSRF header, or when
+   * the request does not come from a page of the server itself.
    */
   visitOf(request: Request): Visit | undefined {
     const known = this.#knownVisitOf(request)
@@ -132,7 +137,7 @@ export class BrowserSignIn {
   #knownVisitOf(request: Request): KnownVisit | undefined {
     const csrf = request.headers.get(csrfHeader)
     if (csrf === null || !isSameOrigin(request)) return undefined
-    // Another page of this host can add a cookie of the same name: the one that belongs to the header counts.
+    // Another page of this host can set a cookie with the same name, so the cookie that matches the header is used.
     return cookiesOf(request, cookieName(hostOf(request)))
       .map((value) => this.#read(value))
       .find((visit) => visit !== undefined && isSame(visit.csrf, digestOf(csrf)))
@@ -151,7 +156,7 @@ export class BrowserSignIn {
     return this.#isValid(visit) ? visit : undefined
   }
 
-  /** Whether it has not expired, was not signed out, and the link that it came from was not revoked. */
+  /** Whether a visit has not expired, was not signed out, and its link was not revoked. */
   #isValid({ expiresAtMs, value, linkId }: KnownVisit): boolean {
     if (expiresAtMs <= this.#now() || this.#ended.has(digestOf(value))) return false
     return typeof linkId !== 'string' || this.#links.has(linkId)
@@ -166,14 +171,18 @@ type Code = { readonly principal: Principal; readonly expiresAtMs: number }
 type Link = Code & { readonly digest: string; readonly sessionId: string }
 type KnownVisit = Code & { readonly csrf: string; readonly value: string; readonly linkId: unknown }
 
-/** Browsers share cookies between ports: with the port in the name, two servers do not replace each other's. */
+/**
+ * Returns the name of the cookie. Browsers share cookies between ports, so the port is in the name, and two servers do
+ * not overwrite each other's cookies.
+ */
 function cookieName(host: string): string {
   return `capstan_inspector_${/:(\d+)$/.exec(host)?.[1] ?? 'web'}`
 }
 
 /**
- * The header that sets the cookie. It is `Secure` when the page was loaded over TLS. Behind a proxy that ends TLS, only
- * the browser knows that, and states it in the origin of the request; a header of the proxy can be forged.
+ * Returns the header that sets the cookie. It is `Secure` when the page was loaded over TLS. Behind a proxy that
+ * terminates TLS, only the browser knows that, and states it in the origin of the request; a header of the proxy can be
+ * forged.
  */
 function cookieOf(request: Request, value: string, maxAge: number): string {
   const from = request.headers.get('origin') ?? request.url
@@ -186,8 +195,8 @@ function hostOf(request: Request): string {
 }
 
 /**
- * Whether a request was sent by a page of the server itself. `checkSource` lets other origins pass that the host
- * allowed; those have tokens, and no right to the cookie.
+ * Whether a request was sent by a page of the server itself. `checkSource` also accepts origins that the host allowed;
+ * those use tokens, and must not use the cookie.
  */
 export function isSameOrigin(request: Request): boolean {
   const origin = request.headers.get('origin')

@@ -8,11 +8,11 @@ import { asRecorded } from '../as-recorded.js'
 import { ProblemError } from '../problem.js'
 import { answer, json, type Route, type SessionContext, sessionRoute, text } from '../route.js'
 
-/** How much of a file is read. A secret that crosses a page must be found, so pages are cut from the whole. */
+/** How much of a file is read. Pages are cut from the redacted whole, because a secret can cross a page boundary. */
 const maxFileBytes = 10 * 1024 * 1024
 const maxPage = 1_000_000
 
-/** The whole output of a call whose output was truncated: pages of the file that the runtime wrote. */
+/** Serves the whole output of a call whose output was truncated, as pages of the file that the runtime wrote. */
 export const callOutputRoute: Route = sessionRoute(
   'GET',
   '/runs/{runId}/calls/{callId}/output',
@@ -45,7 +45,7 @@ export const callOutputRoute: Route = sessionRoute(
   },
 )
 
-/** The path that the log has for the call: a client names none. */
+/** Returns the path that the log has for the call; a client cannot name one. */
 async function outputPathOf({ core, session, params }: SessionContext): Promise<string> {
   const { runId = '', callId = '' } = params
   if ((await core.run(session, runId)) === undefined) throw new ProblemError('run_not_found')
@@ -57,7 +57,10 @@ async function outputPathOf({ core, session, params }: SessionContext): Promise<
   return path
 }
 
-/** Only files directly in the private directory of the open session: a log cannot name another one, nor a link. */
+/**
+ * Reads an output file. Only files directly in the private directory of the open session are accepted, so a log cannot
+ * name another file or a link.
+ */
 async function readOutput(
   session: Session,
   path: string,
@@ -65,7 +68,7 @@ async function readOutput(
   const { workspace } = await kernelOf(session).engine.open()
   if (workspace.scratch.path === undefined || dirname(path) !== workspace.scratch.path)
     throw new ProblemError('output_not_found')
-  // A command can put a pipe in the place of the file: without O_NONBLOCK, opening it would block a thread forever.
+  // A command can replace the file by a pipe. Without O_NONBLOCK, opening it would block a thread forever.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
   const file = await open(path, flags).catch(() => {
     throw new ProblemError('output_not_found')
@@ -77,7 +80,7 @@ async function readOutput(
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0)
     const isCut = stat.size > maxFileBytes
     const bytes = buffer.subarray(0, bytesRead)
-    // The last line of a part can have the beginning of a secret.
+    // The last line of a cut file is dropped, because it can contain the beginning of a secret.
     const end = isCut ? bytes.lastIndexOf(0x0a) + 1 : bytes.length
     return { whole: asRecorded(session, bytes.toString('utf8', 0, end)), isCut }
   } finally {

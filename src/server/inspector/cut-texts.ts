@@ -5,8 +5,8 @@ import { isRecord } from '../../tool/json.js'
 export type CutEvent = { readonly event: AgentEvent; readonly cutChars?: number | undefined }
 
 /**
- * Shortens every text in an event to `maxText` characters, so that a list of events stays small. Arguments, which are
- * JSON in a text, stay JSON: the texts in them are shortened. The event itself does not change.
+ * Shortens every string in an event to `maxText` characters, so that a list of events stays small. Arguments, which are
+ * JSON in a string, stay valid JSON: the strings in them are shortened. The event itself is not changed.
  */
 export function cutTexts(event: AgentEvent, maxText: number): CutEvent {
   let cutChars = 0

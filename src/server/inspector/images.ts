@@ -7,7 +7,7 @@ import { imageType } from '../../toolbox/image-type.js'
 import { ProblemError } from '../problem.js'
 import { answer, json, listOf, type Route, sessionRoute, text } from '../route.js'
 
-/** The images of a session: those that users attached and tools returned. Nothing is fetched for them. */
+/** The images of a session that users attached and tools returned. Nothing is fetched for them. */
 export const imageRoutes: readonly Route[] = [
   sessionRoute('GET', '/images', 'listImages', {
     summary: 'The images that users attached and tools returned.',
@@ -63,7 +63,7 @@ type StoredImage = {
   readonly content: Buffer
 }
 
-/** Images that are the address of a file elsewhere, or of another type, are left out. */
+/** Returns the images. Those that are URLs, or have another type, are omitted. */
 async function imagesOf(session: Session): Promise<StoredImage[]> {
   const order = await kernelOf(session).log.conversation.readAll()
   return order.filter(isShown).flatMap(({ row: { runId }, message }) => {

@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ProblemError } from '../problem.js'
 
-/** Nothing but the page's own files: no other origin, no inline script, no markup from text, no frame around it. */
+/**
+ * The content security policy. It allows only the page's own files: no other origin, no inline script, no markup from
+ * text, and no framing.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,7 +28,7 @@ const types: Readonly<Record<string, string>> = {
   'app.css': 'text/css; charset=utf-8',
 }
 
-/** One file of the inspector's page. It has no data: everybody can read it. */
+/** Serves one file of the inspector's page. The files contain no data, so access is public. */
 export async function pageFile(name: string): Promise<Response> {
   const type = Object.hasOwn(types, name) ? types[name] : undefined
   if (type === undefined) throw new ProblemError('not_found')
@@ -46,7 +49,9 @@ export async function pageFile(name: string): Promise<Response> {
   })
 }
 
-/** Where the built page is: in `dist/` of the package, whichever bundle of it this code is in. */
+/**
+ * Returns the directory of the built page: in `dist/` of the package, regardless of which bundle contains this code.
+ */
 function pageDirectory(): string | undefined {
   for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
     const directory = join(at, 'dist/inspector')

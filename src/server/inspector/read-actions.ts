@@ -1,6 +1,6 @@
 /**
- * The actions that read a session and change nothing: what a principal with `readsOnly` can do. `explainCall` is not
- * one of them: it judges any call, so it shows rules and paths that the session never used.
+ * The actions that read a session and change nothing, which a principal with `readsOnly` can do. `explainCall` is not
+ * one of them: it evaluates any call, so it reveals rules and paths that the session never used.
  */
 export const readActions: ReadonlySet<string> = new Set([
   'getSession',

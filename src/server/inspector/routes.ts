@@ -89,7 +89,7 @@ export const inspectorRoutes: readonly Route[] = [
       201,
     ),
     async handle(context) {
-      // A sign-in must not outlive its cookie: it cannot make another one.
+      // A browser cannot create codes, because its access would then outlive its cookie.
       if (context.isVisitor === true)
         throw new ProblemError('forbidden', 'A browser that is signed in cannot create codes: use the token.')
       const { code, expiresAtMs } = signInOf(context).createCode(context.principal)
@@ -155,7 +155,10 @@ export const inspectorRoutes: readonly Route[] = [
   }),
 ]
 
-/** The path of the page with a code. After `#` it is in no request, log or referrer. */
+/**
+ * Returns the path of the page with a code. The part after `#` is not sent, so the code is not in requests, logs or
+ * referrers.
+ */
 function pagePath(code: string): string {
   return `/inspect/#code=${code}`
 }

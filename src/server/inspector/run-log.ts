@@ -9,7 +9,7 @@ import { answer, jsonText, listOf, type Route, ref, type SessionContext, session
 import type { ServerCore } from '../server-core.js'
 import { cutTexts } from './cut-texts.js'
 
-/** A page ends after so many characters of JSON, so that a browser reads it in a few milliseconds. */
+/** A page ends after this many characters of JSON, so that a browser can parse it in a few milliseconds. */
 const maxPageChars = 1_000_000
 
 export const maxTextParameter = {
@@ -19,7 +19,10 @@ export const maxTextParameter = {
     'Longer texts in events are shortened to so many characters. `cutChars` counts what is missing.',
 } as const
 
-/** The events of a run with their times, page by page. Unlike the stream of events, it ends, and resumes nothing. */
+/**
+ * Serves the events of a run with their times, page by page. Unlike the event stream, it ends, and does not resume the
+ * run.
+ */
 export const runLogRoute: Route = sessionRoute('GET', '/runs/{runId}/log', 'listRunEvents', {
   summary: 'The events of a run so far, with their times, in pages.',
   tag: 'runs',
@@ -62,14 +65,16 @@ export const runLogRoute: Route = sessionRoute('GET', '/runs/{runId}/log', 'list
   },
 })
 
-/** The events of a run: as the log had them when the session was opened; of later runs, also those in memory. */
+/**
+ * Returns the events of a run: those in the log when the session was opened and, for later runs, also those in memory.
+ */
 async function eventsOf({ core, session, params }: SessionContext): Promise<readonly RunEvent[]> {
   const runId = params['runId'] ?? ''
   if ((await session.runSnapshot(runId)) === null) throw new ProblemError('run_not_found')
   const known = read.get(session)
   const { restored } = kernelOf(session)
   const row = restored?.runs.get(runId)
-  // A run of the log has ended, or its process did: no event is added to it here.
+  // A run of the log has ended, or its process has, so no events are added to it here.
   if (restored !== undefined && row !== undefined) {
     const events = known?.runId === runId ? known.events : restoredEvents(restored, row)
     read.set(session, { runId, before: undefined, events })
@@ -86,7 +91,7 @@ async function eventsOf({ core, session, params }: SessionContext): Promise<read
   return [...older, ...events]
 }
 
-/** What memory does not have any more. */
+/** Returns the events that are no longer in memory. */
 async function olderEvents(
   core: ServerCore,
   { sessionId }: Session,
@@ -100,14 +105,14 @@ async function olderEvents(
 }
 
 /**
- * The events that were read for the run of each session that was read last: a reader asks for one page after the other.
- * A session that another process has written to is opened again, as another object.
+ * For each session, the events of the run that was read last, because a reader requests one page after the other. When
+ * another process has written to a session, it is opened again as a new object.
  */
 const read = new WeakMap<
   Session,
   {
     readonly runId: string
-    /** The number of the first event that was in memory; undefined when these are all. */
+    /** The sequence number of the first event that was in memory; undefined when these are all events. */
     readonly before: number | undefined
     readonly events: readonly RunEvent[]
   }

@@ -1,8 +1,8 @@
 import type { Visit } from './browser-sign-in.js'
 
 /**
- * Ends the event stream of a browser with its sign-in: every piece, also each heartbeat, is sent only while the visit
- * is valid. Other answers are returned as they are.
+ * Ends the event stream of a browser with its sign-in: every chunk, including heartbeats, is sent only while the visit
+ * is valid. Other responses are returned unchanged.
  */
 export function whileSignedIn(response: Response, visit: Visit): Response {
   const { body, headers } = response
