@@ -208,9 +208,9 @@ export class RemoteRun implements AsyncIterable<AgentEvent> {
   }
 
   /**
-   * Returns the events of the run from a number on, to its end. A broken connection is opened again at the last number,
-   * so every event arrives once; a text that was cut arrives again in full, with `whole: true`. Leaving the loop does
-   * not affect the run.
+   * Returns the events of the run from a sequence number to its end. A broken connection is opened again at the last
+   * number, so every event arrives once; a text that was cut arrives again in full, with `whole: true`. Leaving the
+   * loop does not affect the run.
    */
   async *events(
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
@@ -230,7 +230,7 @@ export class RemoteRun implements AsyncIterable<AgentEvent> {
           for await (const { id, data } of readEventStream(response.body)) {
             const event = JSON.parse(data) as AgentEvent
             pause = client.reconnectMs
-            // What was missed is in the log of the server: the next connection brings it.
+            // The server's log contains the missed events, and the next connection returns them.
             if (event.type === 'events_missed') break
             if (id !== undefined) last = Number(id)
             yield { sequence: last, event }

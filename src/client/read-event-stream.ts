@@ -1,7 +1,7 @@
 /** One server-sent event. */
 export type StreamedEvent = { readonly id: string | undefined; readonly data: string }
 
-/** Reads the server-sent events of a response. Comments and fields other than `id` and `data` are left out. */
+/** Reads the server-sent events of a response. Comments and fields other than `id` and `data` are ignored. */
 export async function* readEventStream(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
@@ -21,7 +21,7 @@ export async function* readEventStream(
       }
     }
   } finally {
-    // A reader that leaves closes the connection.
+    // Ending the loop early closes the connection.
     await reader.cancel().catch(() => undefined)
   }
 }
