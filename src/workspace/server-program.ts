@@ -10,32 +10,40 @@ import { privateAccess } from './net/index.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
 import { directoryInside } from './shell/working-directory.js'
 
-/** A program that a person configured, and whether and how it is confined. */
+/** A program that a user configured, and whether and how it is confined. */
 export type ServerProgram = {
-  /** Its words; no shell reads them. */
+  /** The words of the command. They are not parsed by a shell. */
   readonly argv: readonly [string, ...string[]]
-  /** Relative to the root of the workspace; default: the root. Inside it, unless the program runs as the user. */
+  /**
+   * The working directory, relative to the root of the workspace; default: the root. It must be inside the root, unless
+   * the program runs as the user.
+   */
   readonly cwd?: string | undefined
-  /** The variables of its entry. */
+  /** The variables of its configuration entry. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Where programs are looked for. */
+  /** The search path for programs. */
   readonly path?: string | undefined
   /**
    * `workspace`: in a sandbox, or not at all. `off`: as the user would start it, with network and the user's home.
-   * Absent: as commands of the workspace run.
+   * Absent: like commands of the workspace.
    */
   readonly sandbox?: 'workspace' | 'off' | undefined
-  /** The entry came with the workspace: its directory must be inside. */
+  /** Whether the entry came with the workspace: then its directory must be inside. */
   readonly fromWorkspace?: boolean | undefined
-  /** Hosts it may reach when it is confined, private ones too where they are named. None: no network. */
+  /**
+   * The hosts it can reach when it is confined, including private ones that are named explicitly. Empty: no network.
+   */
   readonly allowHosts?: readonly string[] | undefined
-  /** Directories of the workspace it may write to when it is confined; `.` is all of it. None: it only reads. */
+  /** The directories of the workspace it can write to when it is confined; `.` is all of it. Empty: read-only. */
   readonly writable?: readonly string[] | undefined
-  /** Places it sees although the sandbox hides what is around them, such as the directory it is installed in. */
+  /** Paths that are visible although the sandbox hides their parent, such as the directory it is installed in. */
   readonly readOnly?: readonly string[] | undefined
 }
 
-/** A server is a principal of its own: its grants come from its configuration, not from what commands may do. */
+/**
+ * Starts a server. A server is a separate principal: its grants come from its configuration, not from the permissions
+ * of commands.
+ */
 export async function startServerProgram(
   base: Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'> & {
     readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>
@@ -68,12 +76,12 @@ export async function startServerProgram(
   }
 }
 
-/** A server runs as long as its session: what it uses of processors and disk adds up without being wrong. */
+/** A server runs as long as its session, so high totals of processor time and disk use are normal. */
 function serverLimits(limits: ResourceLimits = resourceLimits()): ResourceLimits {
   return { ...limits, cpuSeconds: undefined, diskBytes: undefined }
 }
 
-/** With the limits that the user's own programs have. */
+/** The options for a program that runs as the user: with the limits of the user's own programs. */
 const asUser = { sandbox: 'off', asUser: true, limits: {} } as const
 
 async function confinementOf(
@@ -87,7 +95,7 @@ async function confinementOf(
       throw placeRefused('writable', place, messageOf(error))
     })
   return {
-    // A server that is to be confined is not started where nothing can confine it.
+    // A server that has to be confined is not started if nothing can confine it.
     sandbox: sandbox === 'workspace' ? 'required' : base.sandbox,
     sandboxOptions: {
       ...options,
@@ -97,7 +105,7 @@ async function confinementOf(
   }
 }
 
-/** A place that the entry of a server names cannot be used. */
+/** The error for a path in the entry of a server that cannot be used. */
 function placeRefused(option: string, place: string, why: string): CapstanError {
   return new CapstanError(
     'server_place_refused',
@@ -105,7 +113,7 @@ function placeRefused(option: string, place: string, why: string): CapstanError 
   )
 }
 
-/** An absolute path, one in the user's home (`~/…`), or one of the workspace. */
+/** Resolves an absolute path, one in the user's home (`~/…`), or one relative to the workspace. */
 async function existing(option: string, root: string, place: string): Promise<string> {
   const path = /^~(?:\/|$)/.test(place) ? join(homedir(), place.slice(1)) : resolve(root, place)
   return realpath(path).catch(() => {
@@ -118,7 +126,7 @@ function writableOf(root: string, writable: readonly string[]): { writable?: rea
   return paths.includes(root) ? {} : { writable: paths }
 }
 
-/** A host that was named outright is meant, wherever it is; what a pattern covers must be public. */
+/** A host that is named explicitly can have a private address; hosts that a pattern matches must be public. */
 function checkFor(allowHosts: readonly string[]): CheckHost {
   return checkHostBy(privateAccess(allowHosts.filter((host) => !host.includes('*'))))
 }

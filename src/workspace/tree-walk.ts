@@ -3,31 +3,31 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { entriesIfReadable, ifReadable } from './if-readable.js'
 
-/** What was found in one directory. */
+/** The result of reading one directory. */
 export type Listed = {
   /** The names of the directories to walk into. */
   readonly children: readonly string[]
 }
 
 export type TreeWalkOptions<Found extends Listed> = {
-  /** Sorts the entries of a directory. Undefined: it cannot be listed, and is tried again the next time. */
+  /** Evaluates the entries of a directory. Undefined: it cannot be listed, and is tried again the next time. */
   read(directory: string, entries: readonly Dirent[] | undefined): Found
-  /** Called when there are more directories than this. Throws. */
+  /** The maximum number of directories. Above it, the error of `tooLarge` is thrown. */
   readonly limit: number
   tooLarge(limit: number): Error
-  /** A directory that changed this recently is read again: a second change could show the same time. */
+  /** A directory that changed this recently is read again: a second change could have the same timestamp. */
   readonly settledMs: number
-  /** What happens when a directory cannot be reached: the walk ends with the error, or leaves the directory out. */
+  /** What happens when a directory cannot be accessed: the walk ends with the error, or omits the directory. */
   readonly unreachable: 'throw' | 'leave out'
 }
 
-/** How long the event loop is held at a time. */
+/** The maximum time for which the event loop is blocked, in milliseconds. */
 const sliceMs = 8
 
 /**
  * Walks a directory tree, at any depth, without following links. Each directory is listed once, and again only when its
- * change time, which no program can set, or its inode differs: a later walk costs one `lstat` for each directory. The
- * result has every directory with what `read` found in it.
+ * inode or its `ctime`, which no program can set, differs: a later walk needs one `lstat` for each directory. The
+ * result contains every directory with the result of `read`.
  */
 export function treeWalk<Found extends Listed>(
   root: string,
@@ -55,19 +55,19 @@ export function treeWalk<Found extends Listed>(
 }
 
 type Known<Found> = {
-  /** When the directory last changed; undefined when that cannot be relied on. */
+  /** When the directory last changed; undefined when that is not reliable. */
   readonly changed: number | undefined
   readonly inode: number
   readonly found: Found
 }
 
-/** Returns undefined when there is no directory any more. */
+/** Returns undefined when the directory does not exist any more. */
 function look<Found extends Listed>(
   path: string,
   known: Known<Found> | undefined,
   { read, settledMs, unreachable }: TreeWalkOptions<Found>,
 ): Known<Found> | undefined {
-  // Taken before the names are read: what changes in between is seen the next time.
+  // Read before the names: a change in between is detected the next time.
   const stat = unreachable === 'throw' ? stateOf(path) : ifReadable(() => stateOf(path))
   if (stat?.isDirectory() !== true) return undefined
   const { ctimeMs: changed, ino: inode } = stat

@@ -3,17 +3,17 @@ import { hostname } from 'node:os'
 import { linkIfReadable, textIfReadable } from '../if-readable.js'
 
 /**
- * Which process owns a scratch directory, as far as others can tell later whether it still lives. It is part of the
- * directory's name: made in one step with it, and not accessible to programs that work inside.
+ * The process that owns a scratch directory, described so that others can determine later whether it still runs. It is
+ * part of the directory's name: created in one step with it, and not accessible to programs that work inside.
  */
 export type Owner = {
   /** Machine and user. */
   readonly host: string
   readonly boot: string
-  /** The namespace that the process id counts in: containers on one machine use the same ids again. */
+  /** The namespace of the process ID: containers on one machine use the same IDs. */
   readonly namespace: string
   readonly pid: number
-  /** When the process began, in clock ticks since boot; `x` where the system does not tell. Ids are used again. */
+  /** The start time of the process, in clock ticks since boot; `x` if the system does not report it. IDs are reused. */
   readonly started: string
 }
 
@@ -41,12 +41,12 @@ export function ownerOf(name: string): Owner | undefined {
 }
 
 /**
- * Whether the owner is surely gone, seen from this process. In doubt it lives: leaving a directory costs space, taking
- * one that is in use costs a user's work.
+ * Whether the owner has certainly ended, seen from this process. In doubt it counts as running: a leftover directory
+ * costs space, removing one that is in use costs a user's work.
  */
 export function isGone(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host) return false
-  // Another boot of this machine: nothing of it can run any more. (Boots are distinguished on Linux only.)
+  // From another boot of this machine: none of its processes can still run. (Boots are distinguished on Linux only.)
   if (owner.boot !== self.boot) return true
   if (owner.namespace !== self.namespace) return false
   if (!isAlive(owner.pid)) return true
@@ -63,7 +63,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Field 22 of `/proc/<pid>/stat`. The command's name before it is in brackets and may hold anything, brackets too. */
+/**
+ * Returns field 22 of `/proc/<pid>/stat`. The command name before it is in brackets and can contain any text, including
+ * brackets.
+ */
 function startOf(pid: number): string | undefined {
   const text = textIfReadable(`/proc/${pid}/stat`) ?? ''
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[19]

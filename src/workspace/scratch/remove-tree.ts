@@ -7,11 +7,11 @@ import { errnoOf, tolerate } from '../files/system-error.js'
 export type Identity = { readonly dev: bigint; readonly ino: bigint }
 
 /**
- * Removes the directory `name` of `base` with all that is in it, if it still is the one meant. Links are removed, never
- * followed, and what is mounted inside stays. False: something else is there, and it was not touched.
+ * Removes the directory `name` of `base` with all its content, if it still is the expected one. Links are removed,
+ * never followed, and mounts inside are not touched. Returns false if another entry is there; that one is not touched.
  *
- * On Linux everything goes through open directories, so that a link put in place of a directory meanwhile leads
- * nowhere. Deep trees are flattened rather than descended into: two handles do, however deep it is.
+ * On Linux every access goes through open directories, so that a link that replaces a directory in the meantime has no
+ * effect. Deep trees are flattened instead of descended into: two handles are enough for any depth.
  */
 export async function removeTree(base: string, name: string, identity?: Identity): Promise<boolean> {
   const path = join(base, name)
@@ -31,13 +31,13 @@ export async function removeTree(base: string, name: string, identity?: Identity
 }
 
 const directoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
-// Not among Node's constants; this value on every architecture that Node is built for on Linux.
+// Not among Node's constants; the value is the same on every Linux architecture that Node supports.
 const openPathOnly = 0o10000000
 const onLinux = process.platform === 'linux'
 
 async function openOwn(path: string): Promise<FileHandle | 'missing' | 'foreign'> {
   try {
-    // On Linux without asking for permission to read it: a process that works in it may have removed that.
+    // On Linux, opened without read permission: a process that works in it may have removed that permission.
     return await open(path, directoryFlags | (onLinux ? openPathOnly : 0))
   } catch (thrown) {
     const errno = errnoOf(thrown)
@@ -47,12 +47,12 @@ async function openOwn(path: string): Promise<FileHandle | 'missing' | 'foreign'
   }
 }
 
-/** Empties the top directory; directories that are not empty are moved up into it and come next. */
+/** Empties the top directory; subdirectories that are not empty are moved up into it and emptied next. */
 async function emptyByHandle(pinned: FileHandle): Promise<void> {
   await chmod(`/proc/self/fd/${pinned.fd}`, 0o700)
   const top = await open(`/proc/self/fd/${pinned.fd}/.`, directoryFlags)
   const at = (name: string): string => `/proc/self/fd/${top.fd}/${name}`
-  // Unguessable: what is in the tree was named by others.
+  // Unguessable, because other processes chose the names in the tree.
   const prefix = `.lifted-${randomBytes(8).toString('hex')}`
   const waiting: string[] = []
   let lifted = 0
@@ -76,7 +76,7 @@ async function emptyByHandle(pinned: FileHandle): Promise<void> {
 
 type Keep = (from: string, name: string) => Promise<void>
 
-/** Removes every entry of a directory that is not a full directory, and hands those on. */
+/** Removes every entry of a directory, except subdirectories that are not empty, which are passed to `full`. */
 async function emptyOnce(directory: FileHandle, full: Keep): Promise<void> {
   const names: string[] = []
   for await (const entry of await opendir(`/proc/self/fd/${directory.fd}/.`)) names.push(entry.name)
@@ -96,7 +96,9 @@ async function removeEmpty(path: string): Promise<boolean> {
   return outcome !== 'full'
 }
 
-/** A directory without write permission can neither be emptied nor moved. By a handle: `chmod` follows links. */
+/**
+ * A directory without write permission can neither be emptied nor moved. Uses a handle, because `chmod` follows links.
+ */
 async function makeWritable(path: string): Promise<void> {
   const handle = await open(path, openPathOnly | directoryFlags)
   try {
@@ -106,7 +108,9 @@ async function makeWritable(path: string): Promise<void> {
   }
 }
 
-/** A mount point, a file with special attributes, or something that changed: it stays, and so does its directory. */
+/**
+ * A mount point, a file with special attributes, or an entry that changed is not removed, and neither is its directory.
+ */
 const skipMount = tolerate(
   ['EBUSY', 'ENOTEMPTY', 'EXDEV', 'EROFS', 'EPERM', 'ELOOP', 'ENOTDIR', 'ENOENT'],
   undefined,

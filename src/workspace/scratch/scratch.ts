@@ -12,32 +12,35 @@ import { type Identity, removeTree } from './remove-tree.js'
 import { type SweepReport, sweepScratch } from './sweep.js'
 
 export type ScratchOptions = {
-  /** Where scratch directories are made. Of this user alone, or shared and sticky like `/tmp`. */
+  /**
+   * The directory in which scratch directories are created. It belongs to this user alone, or is shared and sticky like
+   * `/tmp`.
+   */
   readonly baseDir: string
-  /** How many bytes `write` may put there in all. */
+  /** The maximum total number of bytes that `write` can store there. */
   readonly maxBytes?: number | undefined
-  /** What the sweep of directories left by dead processes did. */
+  /** Called with the result of removing the directories of dead processes. */
   readonly onSweep?: ((report: SweepReport) => void) | undefined
 }
 
 export interface Scratch extends RuntimeScratch {
-  /** The directory, once there is one. */
+  /** The directory; undefined until it is created. */
   readonly path: string | undefined
-  /** The directory, which is made when it is first asked for. */
+  /** Returns the directory, which is created at the first call. */
   dir(): Promise<string>
-  /** A new file to write to bit by bit. The caller closes it. */
+  /** Creates a new file for incremental writes. The caller closes it. */
   create(label: string): Promise<{ readonly path: string; readonly file: { close(): Promise<void> } }>
-  /** A copy of the plain files below a directory, for reading and running only. */
+  /** Copies the regular files below a directory, for reading and running only. */
   copy(label: string, directory: string): Promise<CopiedTree>
-  /** Whether it was never asked for a directory. */
+  /** Whether no directory was ever requested. */
   readonly isUnused: boolean
-  /** Removes the directory with everything in it. Again: nothing more happens. */
+  /** Removes the directory with everything in it. Further calls do nothing. */
   close(): Promise<void>
 }
 
 /**
- * One session's private directory, made when first needed and gone when the session closes. If the process dies before
- * that, the next one to start a scratch directory under the same base takes it away.
+ * Creates the private directory of one session: it is created when first needed and removed when the session closes. If
+ * the process dies before that, the next process that starts a scratch directory under the same base removes it.
  */
 export function createScratch(options: ScratchOptions): Scratch {
   const maxBytes = options.maxBytes ?? 100 * 1024 * 1024
@@ -75,7 +78,7 @@ export function createScratch(options: ScratchOptions): Scratch {
     write: async (label, data) => {
       const bytes = typeof data === 'string' ? Buffer.from(data, 'utf8') : data
       if (used + bytes.length > maxBytes) throw new ScratchFullError(bytes.length, maxBytes)
-      // Counted before it is written: writes that run side by side share the limit.
+      // Counted before it is written, because concurrent writes share the limit.
       used += bytes.length
       const { path: target, file } = await create(label)
       try {
@@ -102,7 +105,7 @@ export function createScratch(options: ScratchOptions): Scratch {
   }
 }
 
-/** What one copy may take. */
+/** The maximum size of one copy, in bytes. */
 const maxCopiedBytes = 32 * 1024 * 1024
 
 type Made = {
@@ -120,7 +123,7 @@ async function makeDirectory(options: ScratchOptions): Promise<Made> {
   options.onSweep?.(report)
   const name = directoryName(thisProcess(), unguessable())
   const path = join(base, name)
-  // Not recursive: it must not exist.
+  // Not recursive: the directory must not exist.
   await mkdir(path, { mode: 0o700 })
   const { dev, ino } = await lstat(path, { bigint: true })
   return { base, name, path, identity: { dev, ino } }
@@ -135,7 +138,7 @@ async function removeMade(made: Promise<Made> | undefined): Promise<void> {
   if (!removed) throw new ScratchForeignError()
 }
 
-/** The label for people, the rest against guessing. */
+/** The label is for users, the random part makes the name unguessable. */
 function fileName(label: string): string {
   return `${plainLabel(label)}-${unguessable()}.txt`
 }

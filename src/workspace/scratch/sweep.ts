@@ -7,12 +7,14 @@ import { removeTree } from './remove-tree.js'
 
 export type SweepReport = {
   readonly removed: readonly string[]
-  /** Directories that are in use, of other users or machines, or not scratch directories at all. */
+  /** The number of directories that are in use, belong to other users or machines, or are not scratch directories. */
   readonly kept: number
   readonly problems: readonly string[]
 }
 
-/** Removes the scratch directories that dead processes left in `baseDir`. What is not surely left behind stays. */
+/**
+ * Removes the scratch directories of dead processes in `baseDir`. A directory that may still be in use is not removed.
+ */
 export async function sweepScratch(baseDir: string, self: Owner = thisProcess()): Promise<SweepReport> {
   const removed: string[] = []
   const problems: string[] = []
@@ -24,7 +26,7 @@ export async function sweepScratch(baseDir: string, self: Owner = thisProcess())
       const { dev, ino } = await lstat(join(baseDir, name), { bigint: true })
       if (await removeTree(baseDir, name, { dev, ino })) removed.push(name)
     } catch (thrown) {
-      // One that cannot be removed must not keep a session from starting.
+      // A directory that cannot be removed must not prevent a session from starting.
       problems.push(`${name}: ${messageOf(thrown)}`)
     }
   }

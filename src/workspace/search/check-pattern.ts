@@ -2,7 +2,7 @@ import { SearchError } from './errors.js'
 
 const maxLength = 10_000
 
-/** What no engine takes, refused before one is started. */
+/** Rejects patterns that no engine accepts, before an engine is started. */
 export function checkPattern(pattern: string): void {
   const problem =
     pattern === ''

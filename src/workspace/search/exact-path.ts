@@ -3,10 +3,10 @@ import { tryOr } from '../../tool/errors.js'
 import type { OpenMethod } from '../files/open-directory.js'
 
 /**
- * Uses a directory that is at exactly this real path, by a path that leads to it whatever is put in its place
- * meanwhile; undefined when it is not there or a link is on the way. Where `/proc` does not show our handles
- * (`compare`), the path itself has to do: Node can open nothing relative to a directory, so a swap at that moment
- * goes unnoticed there.
+ * Calls `use` with a path to the directory that is at exactly this real path. That path keeps leading to it even if the
+ * directory is replaced in the meantime. Returns undefined when the directory does not exist or a link is on the way.
+ * Where `/proc` does not show the handles of this process (`compare`), the path itself is used: Node cannot open
+ * entries relative to a directory, so a replacement at that moment is not detected there.
  */
 export function withExactDirectory<T>(
   method: OpenMethod,

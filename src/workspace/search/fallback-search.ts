@@ -20,10 +20,10 @@ export type FallbackSearchOptions = {
 }
 
 /**
- * Search without ripgrep, with the same answers, about three times slower. It is hand-written because ripgrep opens
- * files by path: while another process swaps directories for links, its results must be discarded (`move-watch.ts`),
- * and this search, which opens each directory and file by handle, still answers (SEC-011, SEC-025). The pattern runs in
- * a separate thread that ends at the deadline, because JavaScript's engine can take exponential time on one line.
+ * Searches without ripgrep, with the same results, about three times slower. It is hand-written because ripgrep opens
+ * files by path: while another process replaces directories by links, its results must be discarded (`move-watch.ts`),
+ * and this search, which opens each directory and file by handle, still works (SEC-011, SEC-025). The pattern runs in a
+ * separate thread that ends at the deadline, because JavaScript's engine can take exponential time on one line.
  */
 export function createFallbackSearch({ root, permit, deadlineMs }: FallbackSearchOptions): RuntimeSearch {
   return createSearchOver(
@@ -41,20 +41,20 @@ export function createFallbackSearch({ root, permit, deadlineMs }: FallbackSearc
   )
 }
 
-/** What one search is about, and how it gets at the files there. */
+/** The target of one search, and how its files are read. */
 export type SearchSource = {
   readonly target: NewestTarget
   /** Whether the thread checks that a path leads to exactly the file that it opens. */
   readonly exact: boolean
-  /** The files to look at, relative to the root, in batches. */
+  /** Yields the files to search, relative to the root, in batches. */
   files(onUnreadable: () => void): AsyncGenerator<readonly string[]>
-  /** The bytes of a file, or the path where the thread reads them; undefined when it cannot be read. */
+  /** Returns the bytes of a file, or the path from which the thread reads them; undefined when it cannot be read. */
   content(file: string): string | Promise<Uint8Array | undefined>
 }
 
 type OpenSource = (path: string | undefined) => SearchSource | Promise<SearchSource>
 
-/** A search over any source of files. */
+/** Creates a search over any source of files. */
 export function createSearchOver(open: OpenSource, permit: PermitRead, deadlineMs = 20_000): RuntimeSearch {
   return {
     grep: (request) => grep(open, permit, deadlineMs, request),
@@ -162,7 +162,7 @@ function collect(
   }
 }
 
-/** What may cut a search short: the deadline or the caller. */
+/** Watches for the two events that can end a search early: the deadline and the caller's signal. */
 function startCut(deadlineMs: number, signal: AbortSignal | undefined) {
   let reason: CutShort | undefined
   let resolve: () => void = () => undefined

@@ -18,8 +18,8 @@ export type FileSystemSearchOptions = {
 }
 
 /**
- * Search on the file system of a backend: the answers of the local search, from files that are read one by one. Ignore
- * rules apply from the root downwards.
+ * Searches the file system of a backend, with the results of the local search, but from files that are read one by one.
+ * Ignore rules apply from the root downwards.
  */
 export function createFileSystemSearch(options: FileSystemSearchOptions): RuntimeSearch {
   return createSearchOver((path) => openSource(options, path), options.permit, options.deadlineMs)
@@ -39,14 +39,14 @@ async function openSource(options: FileSystemSearchOptions, path = '.'): Promise
         if (stat?.kind !== 'file' || stat.size > maxFileBytes) return undefined
         return await fileSystem.read(real, 0, maxFileBytes)
       } catch {
-        // The outcome says that a file could not be read.
+        // The outcome reports that a file could not be read.
         return undefined
       }
     },
   }
 }
 
-/** Larger files are not searched: their bytes would have to be in memory here. */
+/** Larger files are not searched, because their bytes would have to be in memory here. */
 const maxFileBytes = 32 * 1024 * 1024
 
 async function findTarget(
@@ -55,7 +55,7 @@ async function findTarget(
 ): Promise<NewestTarget> {
   if (path.includes('\0') || path.length > 4_096) throw refused(path, 'is not a path')
   const asked = resolve(root, path)
-  // The same answer whether or not something is there, so that a search does not show what exists elsewhere.
+  // The same error whether or not the path exists, so that a search does not reveal what exists elsewhere.
   if (!isInside(root, asked)) throw refused(path, 'is outside the workspace')
   const real = await realPathOn(fileSystem, asked, true).catch(() => undefined)
   if (real === undefined) throw missing(path)
@@ -85,7 +85,7 @@ async function findTarget(
   }
 }
 
-/** Yields the files that the local search would look at, in batches. */
+/** Yields the files that the local search would search, in batches. */
 async function* walk(
   fileSystem: WorkspaceFileSystem,
   target: NewestTarget,
@@ -142,7 +142,7 @@ async function rulesOf(fileSystem: WorkspaceFileSystem, path: string): Promise<r
     if (stat?.kind !== 'file' || stat.size >= 1_000_000) return []
     return parseIgnoreRules(new TextDecoder().decode(await fileSystem.read(path, 0, stat.size)))
   } catch {
-    // Rules that cannot be read hide nothing, as on a disk.
+    // Ignore files that cannot be read have no effect, as on a disk.
     return []
   }
 }

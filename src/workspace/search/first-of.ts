@@ -1,14 +1,14 @@
 export type FirstOf<T> = {
   add(item: T): void
   readonly total: number
-  /** The first ones, in order. */
+  /** Returns the first items, in order. */
   items(): readonly T[]
 }
 
-/** The first `limit` of any number of items, without keeping or sorting the others. */
+/** Collects the first `limit` of any number of items, without storing or sorting the others. */
 export function createFirstOf<T>(limit: number, compare: (one: T, other: T) => number): FirstOf<T> {
   const room = Math.max(2 * limit, 1_000)
-  // Left to itself, the engine orders texts the same way in half the time.
+  // Without a compare function, the engine sorts texts in the same order in half the time.
   const order = Object.is(compare, byName) ? undefined : compare
   let kept: T[] = []
   let last: T | undefined
@@ -34,7 +34,7 @@ export function createFirstOf<T>(limit: number, compare: (one: T, other: T) => n
   }
 }
 
-/** By code unit, as `sort()` without an argument has it: the same everywhere, whatever the locale. */
+/** Compares by code unit, like `sort()` without an argument: independent of the locale. */
 export function byName(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }

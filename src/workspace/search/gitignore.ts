@@ -20,12 +20,12 @@ export type IgnoreTree = {
 }
 
 /**
- * The .gitignore files from `top` downwards, read when first needed. As git has it: the last rule of a file that fits
- * wins, a deeper file beats a higher one, and a file inside an ignored directory cannot be brought back (a walk does
- * not look inside).
+ * Reads the .gitignore files from `top` downwards, each when first needed. The rules are those of git: the last
+ * matching rule of a file applies, a deeper file takes precedence over a higher one, and a file inside an ignored
+ * directory cannot be included again (a walk does not enter the directory).
  *
- * Inside a repository (`repository: true`) a nested repository starts without the rules above it. Outside of any, rules
- * still apply.
+ * Inside a repository (`repository: true`) the rules above a nested repository do not apply to it. Outside of any
+ * repository, rules still apply.
  */
 export function createIgnoreTree(
   top: string,
@@ -57,10 +57,10 @@ export function createIgnoreTree(
   }
 }
 
-/** Where ignore rules come from. */
+/** The source of ignore rules. */
 export type IgnoreSource = {
   rulesIn(directory: string): readonly Rule[]
-  /** Whether a repository begins in the directory. */
+  /** Whether the directory is the root of a repository. */
   isRepository(directory: string): boolean
 }
 
@@ -70,8 +70,8 @@ const onDisk: IgnoreSource = {
 }
 
 /**
- * The rules of one .gitignore text. Braces are alternatives, as in ripgrep (git has none). A rule that cannot be read
- * is left out.
+ * Parses the rules of one .gitignore text. Braces are alternatives, as in ripgrep (git has none). Invalid rules are
+ * omitted.
  */
 export function parseIgnoreRules(text: string): Rule[] {
   return text

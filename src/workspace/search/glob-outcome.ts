@@ -8,7 +8,9 @@ export type GlobCollector = {
   outcome(incomplete: string | undefined): Promise<GlobOutcome>
 }
 
-/** Gathers paths in the order asked for, cut at the limit. By name it stores about as many as it returns. */
+/**
+ * Collects paths in the requested order, up to the limit. When sorted by name, it stores about as many as it returns.
+ */
 export function createGlobCollector(
   target: NewestTarget,
   request: GlobRequest,

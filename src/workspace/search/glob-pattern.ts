@@ -3,22 +3,24 @@ import { PatternError } from '../../authority/pattern-error.js'
 import { SearchError } from './errors.js'
 
 export type Glob = {
-  /** Takes a path with forward slashes, relative to the directory that the pattern is anchored at. */
+  /** Accepts a path with forward slashes, relative to the directory that the pattern is anchored at. */
   readonly matches: (path: string) => boolean
-  /** Patterns for file names, of which every match fits at least one; undefined when there is no such list. */
+  /**
+   * Patterns for file names; every matching path matches at least one of them. Undefined when there is no such list.
+   */
   readonly names: readonly string[] | undefined
 }
 
-/** The names of a path: each the tokens of one name, or `**` for any number of names. */
+/** The parts of a path pattern: each is the tokens of one name, or `**` for any number of names. */
 type PathPattern = readonly (Segment | '**')[]
 type Segment = readonly GlobToken[]
 
 /**
- * Compiles a pattern as in .gitignore: without a slash it fits a name at any depth, with one it is anchored; `*` and
- * `?` stop at a slash, `**` does not; `[a-z]`, `[!a]`, `{a,b}` and `\\` work as usual; dot files are files like others.
- * A leading `!` inverts it.
+ * Compiles a pattern as in .gitignore: without a slash it matches a name at any depth, with one it is anchored; `*` and
+ * `?` stop at a slash, `**` does not; `[a-z]`, `[!a]`, `{a,b}` and `\\` work as usual; dot files are not special. A
+ * leading `!` inverts it.
  *
- * A model may write the pattern, so matching takes time proportional to pattern times path, whatever the pattern.
+ * A model may write the pattern, so matching takes time proportional to pattern times path, for every pattern.
  */
 export function compileGlob(pattern: string): Glob {
   if (!pattern.startsWith('!')) return compilePositive(pattern)
@@ -26,7 +28,7 @@ export function compileGlob(pattern: string): Glob {
   return { matches: (path) => !matches(path), names: undefined }
 }
 
-/** Compiles a pattern in which a leading `!` has no meaning of its own. */
+/** Compiles a pattern in which a leading `!` has no special meaning. */
 export function compilePositive(pattern: string): Glob {
   const problem = problemOf(pattern)
   if (problem !== undefined) throw invalid(pattern, problem)
@@ -90,7 +92,7 @@ function matcherOf(patterns: readonly PathPattern[]): (path: string) => boolean 
   const names = patterns.flatMap(([first, second, ...rest]) =>
     first === '**' && second !== undefined && second !== '**' && rest.length === 0 ? [second] : [],
   )
-  // Most patterns are for names alone, and a search has many paths.
+  // Most patterns are for names only, and a search has many paths.
   if (names.length === patterns.length)
     return (path) => {
       const name = path.slice(path.lastIndexOf('/') + 1)
@@ -102,7 +104,7 @@ function matcherOf(patterns: readonly PathPattern[]): (path: string) => boolean 
   }
 }
 
-/** Matches greedily and returns to the last `**` only: no earlier one can ever need to take more. */
+/** Matches greedily and backtracks to the last `**` only: an earlier one never needs to match more. */
 function matchPath(pattern: PathPattern, parts: readonly string[]): boolean {
   let at = 0
   let part = 0
@@ -111,7 +113,7 @@ function matchPath(pattern: PathPattern, parts: readonly string[]): boolean {
   while (part < parts.length) {
     const wanted = pattern[at]
     if (wanted === '**') {
-      // At the end it means what is inside, so it takes at least one part.
+      // At the end it means the content of a directory, so it matches at least one part.
       if (at === pattern.length - 1) return true
       starAt = at
       starPart = part

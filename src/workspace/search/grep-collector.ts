@@ -1,29 +1,29 @@
 import type { GrepLine, GrepOutcome, GrepRequest } from '../../tool/runtime.js'
 
 export type GrepCollector = {
-  /** One file's findings come together, between `open` and `close`; false from `open`: they are not wanted. */
+  /** Starts the matches of one file, until `close`. Returns false if they are not needed. */
   open(path: string): boolean
-  /** Whether the text of the next match (or of its context) would be kept; if not, counting it is enough. */
+  /** Whether the text of the next match (or of its context) would be stored; if not, counting it is enough. */
   wantsText(): boolean
   match(line: number, text: string): void
   context(line: number, text: string): void
   count(matches: number): void
-  /** Forgets the open file: it turned out to be binary. */
+  /** Drops the open file, because it is binary. */
   discard(): void
   close(): void
-  /** So many matches that counting on makes no sense. */
+  /** Whether there are so many matches that counting further is not useful. */
   full(): boolean
   outcome(incomplete: string | undefined): GrepOutcome
 }
 
 type FileFindings = { readonly path: string; count: number; kept: number; readonly lines: GrepLine[] }
 
-/** Past this many matches a search says "at least", and ends. */
+/** Above this number of matches a search reports "at least", and ends. */
 export const countBound = 100_000
 
 /**
- * Keeps the first `limit` matches (or files) by path while findings come in any order, in memory that depends on the
- * limit only: once there are enough, a file that sorts after all kept ones is counted and not kept.
+ * Stores the first `limit` matches (or files) by path while matches arrive in any order, in memory that depends on the
+ * limit only: when there are enough, a file that sorts after all stored ones is counted but not stored.
  */
 export function createGrepCollector(
   request: Pick<GrepRequest, 'limit' | 'mode' | 'after'>,
@@ -69,7 +69,7 @@ export function createGrepCollector(
       if (current === undefined) return
       matches += 1
       current.count += 1
-      // One more than the limit, so that the outcome knows where the context of the last one ends.
+      // One more than the limit, so that the outcome can determine where the context of the last one ends.
       if (!keeping || inFiles || current.kept > limit) return
       current.kept += 1
       current.lines.push({ path: current.path, line, text, match: true })
@@ -106,7 +106,7 @@ export function createGrepCollector(
   }
 }
 
-/** The first `limit` matches with their context; the context of a match that is left out is left out too. */
+/** Returns the first `limit` matches with their context; the context of an omitted match is omitted too. */
 function linesOf(
   files: readonly FileFindings[],
   limit: number,

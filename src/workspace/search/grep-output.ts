@@ -6,9 +6,9 @@ const binaryNote = Buffer.from(': WARNING: stopped searching binary file')
 const maxPathLength = 8_192
 
 /**
- * Reads what `rg --null --line-number --column` (or `rg --null --count`) writes, chunk by chunk, into a collector. A
+ * Parses the output of `rg --null --line-number --column` (or `rg --null --count`), chunk by chunk, into a collector. A
  * record is `path NUL line NUL column NUL text LF` for a match, `path NUL line-text LF` for context, `path NUL count
- * LF` for a count. Holds one unfinished record at most, and of a long line only its head.
+ * LF` for a count. Buffers at most one unfinished record, and only the beginning of a long line.
  */
 export function createGrepReader(
   collector: GrepCollector,
@@ -23,12 +23,14 @@ export function createGrepReader(
   const open = (path: Buffer) => {
     currentPath = Buffer.from(path)
     const text = path.toString()
-    // A name that is not UTF-8 cannot be named by any other tool, and no rule could have judged it.
+    // No other tool can access a file whose name is not UTF-8, and no rule could have judged it.
     collector.close()
     wanted = !text.includes('\uFFFD') && collector.open(pathOf(text))
   }
 
-  /** Handles the record that starts at `from`; gives where the next one starts, or -1 when its end is not there yet. */
+  /**
+   * Handles the record that starts at `from`; returns where the next one starts, or -1 when the record is incomplete.
+   */
   const record = (data: Buffer, from: number): number => {
     const pathEnd = from + currentPath.length
     const same = currentPath.length > 0 && holdsAt(data, from, currentPath)
@@ -98,7 +100,7 @@ function finding(collector: GrepCollector, mode: 'lines' | 'counts', rest: Buffe
   let end = at
   let column = 0
   for (; digit(rest[end]); end += 1) column = column * 10 + ((rest[end] ?? 0) - 0x30)
-  // Without a column the digits are text.
+  // Without a column, the digits are part of the text.
   const text = rest.subarray(rest[end] === 0 && end > at ? end + 1 : at)
   collector.match(line, lineText(text, Math.max(0, column - 1)))
 }

@@ -2,7 +2,7 @@ import { countBound } from './grep-collector.js'
 
 export type CutShort = 'deadline' | 'aborted' | 'enough' | 'unreadable'
 
-/** Why a result is a lower bound, in words that say what to do about it. */
+/** Explains why a result is incomplete, and what to do about it. */
 export function incompleteText(reason: CutShort | undefined, deadlineMs: number): string | undefined {
   switch (reason) {
     case undefined:

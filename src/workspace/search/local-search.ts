@@ -15,18 +15,18 @@ import { type OpenTarget, type PermitRead, type SearchTarget, withTarget } from 
 
 export type LocalSearchOptions = {
   readonly root: string
-  /** Asked for every file before it appears in a result. */
+  /** Called for every file before it appears in a result. */
   readonly permit: PermitRead
   readonly threads?: number | undefined
   readonly deadlineMs?: number | undefined
-  /** Another ripgrep than the packaged one. */
+  /** The path of a ripgrep that replaces the packaged one. */
   readonly ripgrep?: string | undefined
 }
 
 /**
- * Search on this machine: ripgrep in a process of its own, or the slower fallback where it cannot run. Obeys .gitignore
- * (in a repository or not), looks into hidden files, never into `.git`, binary files or through links, and never past
- * its deadline.
+ * Searches on this machine with ripgrep in a separate process, or with the slower fallback where ripgrep cannot run.
+ * Respects .gitignore (in a repository or not), includes hidden files, never enters `.git`, reads binary files or
+ * follows links, and never exceeds its deadline.
  */
 export function createLocalSearch(options: LocalSearchOptions): RuntimeSearch {
   const settings: Settings = {
@@ -50,12 +50,12 @@ export function createLocalSearch(options: LocalSearchOptions): RuntimeSearch {
   }
 }
 
-// Asked once: every call has a search of its own, and most never use it.
+// Read once: every call creates a search, and most never use it.
 const usualThreads = Math.min(4, availableParallelism())
 
 type Settings = LocalSearchOptions & { readonly threads: number; readonly deadlineMs: number }
 
-/** Undefined means that the tree would not keep still. */
+/** Returns undefined when files were moved during the search. */
 async function grep(settings: Settings, request: GrepRequest): Promise<GrepOutcome | undefined> {
   checkPattern(request.pattern)
   const { permit, deadlineMs } = settings
@@ -107,8 +107,9 @@ type Attempt<T> = {
 }
 
 /**
- * Searches, and once more when files were moved about meanwhile: what ripgrep then says may be about files elsewhere
- * (see `startSteady`). Undefined when they still were; the fallback, which goes by handles, is for that.
+ * Runs a search, and repeats it once when files were moved in the meantime: the output of ripgrep may then be about
+ * other files (see `startSteady`). Returns undefined when files were moved again; the fallback, which uses handles, is
+ * for that case.
  */
 async function whileSteady<T>(
   settings: Settings,
@@ -167,13 +168,13 @@ async function orFallback<T>(
   const { createFallbackSearch } = await import('./fallback-search.js')
   const deadlineMs = Math.max(1, Math.round(settings.deadlineMs - (performance.now() - began)))
   return fallback(createFallbackSearch({ ...settings, deadlineMs })).catch((thrown: unknown) => {
-    // Ripgrep took the pattern, so it is not the pattern's fault.
+    // Ripgrep accepted the pattern, so the pattern is not the problem.
     const refused = thrown instanceof SearchError && thrown.code === 'search_pattern_invalid'
     throw refused && outcome === undefined ? restless(thrown) : thrown
   })
 }
 
-/** `./a/b` as ripgrep shows it, from the root. */
+/** Converts `./a/b`, as ripgrep prints it, to a path from the root. */
 function rooted(target: SearchTarget, shown: string): string {
   const below = shown.startsWith('./') ? shown.slice(2) : shown
   return `${target.prefix}${process.platform === 'win32' ? below.replaceAll('\\', '/') : below}`
@@ -209,7 +210,10 @@ function failed(errorText: string): SearchError {
   return new SearchError('search_failed', `The search failed: ${errorText.trim().slice(0, 300)}`)
 }
 
-/** Reads paths that each end with NUL, chunk by chunk. Names that are not UTF-8 are skipped: no tool can name them. */
+/**
+ * Parses paths that each end with NUL, chunk by chunk. Names that are not UTF-8 are skipped, because no tool can use
+ * them.
+ */
 function createPathReader(onPath: (path: string) => void): (chunk: Buffer) => boolean {
   let held: Buffer | undefined
   return (chunk) => {

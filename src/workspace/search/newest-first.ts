@@ -4,18 +4,18 @@ import { inDirectory, withExactDirectory } from './exact-path.js'
 import { byName, createFirstOf } from './first-of.js'
 import type { SearchTarget } from './search-target.js'
 
-/** With `at` when the target is held open and paths are checked afterwards. */
+/** `at` is set when the target is open and paths are checked afterwards. */
 export type NewestTarget = SearchTarget & {
   readonly at?: string
-  /** The times of the last change of these files of a directory, where they are not on this machine's disk. */
+  /** Returns the times of the last change of these files of a directory, if they are not on this machine's disk. */
   readonly timesIn?: (directory: string, names: readonly string[]) => Promise<number[]>
 }
 
 const sliceSize = 256
 
 /**
- * The `limit` paths that changed last, newest first, equal times by name; files gone meanwhile come last. Gives way to
- * other work, and when it is stopped knows only the times it has seen.
+ * Returns the `limit` paths that changed last, newest first, equal times by name; files that were removed in the
+ * meantime come last. Yields to other work. When it is stopped, it uses only the times it has read.
  */
 export async function newestFirst(
   target: NewestTarget,
@@ -45,7 +45,10 @@ export async function newestFirst(
 
 type Slice = { readonly directory: string; readonly names: readonly string[] }
 
-/** Names of one directory each, which is written as in a path: empty for the root, else with a slash at its end. */
+/**
+ * Yields the names of one directory at a time. The directory is written as in a path: empty for the root, otherwise
+ * with a slash at the end.
+ */
 function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
   const directories = new Map<string, string[]>()
   for (const path of paths) {
@@ -61,8 +64,9 @@ function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
 }
 
 /**
- * Never the times of files after a link: through the open directory, or, when the target is held open, by path, since
- * the holder finds out afterwards whether a path led elsewhere (`startSteady`) and that takes half the time.
+ * Never reads the times of files through a link: reads through the open directory, or, when the target is open, by
+ * path, because the caller checks afterwards whether a path led elsewhere (`startSteady`), and that takes half the
+ * time.
  */
 function timesOnDisk(
   target: NewestTarget,

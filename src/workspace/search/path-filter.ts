@@ -3,12 +3,12 @@ import { compileGlob } from './glob-pattern.js'
 import type { PermitRead, SearchTarget } from './search-target.js'
 
 export type PathFilter = {
-  /** Takes a path relative to the root. */
+  /** Accepts a path relative to the root. */
   readonly accepts: (path: string) => boolean
   readonly names: readonly string[] | undefined
 }
 
-/** What every result has to pass: the glob, relative to the searched directory, and the permit. */
+/** Returns the filter for every result: the glob, relative to the searched directory, and the permit. */
 export function createPathFilter(
   target: SearchTarget,
   pattern: string | undefined,
@@ -23,15 +23,15 @@ export function createPathFilter(
   }
 }
 
-/** Models write absolute patterns too; inside the searched directory they mean the same as relative ones. */
+/** Models also write absolute patterns; inside the searched directory they mean the same as relative ones. */
 function relativeTo(target: SearchTarget, pattern: string): string {
   const start = `${target.directory}/`
   return pattern.startsWith(start) ? `/${pattern.slice(start.length)}` : pattern
 }
 
 /**
- * The rules of directories above the searched one, outside of a repository. Ripgrep would take such rules from every
- * directory up to `/` or from none; ours end at the root, so they are applied to its results.
+ * Applies the rules of directories above the searched one, outside of a repository. Ripgrep would read such rules from
+ * every directory up to `/` or from none; here they end at the root, so they are applied to its results.
  */
 export function createAncestorFilter(target: SearchTarget): ((path: string) => boolean) | undefined {
   if (target.repository !== undefined || target.prefix === '' || target.fileName !== undefined)

@@ -8,12 +8,12 @@ import {
 } from './regex-worker.js'
 
 export type RegexThread = {
-  /** The worker's answer; undefined once the time is up or the caller has stopped. */
+  /** Returns the worker's answer; undefined after the time is over or the caller has stopped. */
   search(request: WorkerRequest): Promise<WorkerAnswer | undefined>
   close(): Promise<void>
 }
 
-/** A thread for one search. A pattern that never ends is ended with its thread, without waiting for it. */
+/** Starts a thread for one search. A pattern that never ends is terminated with its thread, without waiting for it. */
 export async function startRegexThread(setup: WorkerSetup, stopped: Promise<void>): Promise<RegexThread> {
   const { Worker } = await import('node:worker_threads')
   const worker = new Worker(regexWorkerProgram(), {
@@ -38,7 +38,7 @@ export async function startRegexThread(setup: WorkerSetup, stopped: Promise<void
 
 function answerOf(worker: Worker): Promise<WorkerAnswer> {
   return new Promise((resolve, reject) => {
-    // Waiting keeps the process alive; a thread that is not waited for does not.
+    // A pending request keeps the process alive; an idle thread does not.
     worker.ref()
     const settle = (done: () => void) => {
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)

@@ -1,7 +1,7 @@
 export type WorkerRequest = {
   /** The path of each file, or its bytes; null for one that cannot be read. */
   readonly files: readonly (string | Uint8Array | null)[]
-  /** How many matches of a file to send with their text; the rest is counted. */
+  /** How many matches of a file to send with their text; the others are only counted. */
   readonly keep: number
   readonly before: number
   readonly after: number
@@ -11,7 +11,7 @@ export type WorkerSetup = {
   readonly flags: string
   readonly literal: string
   readonly maxLine: number
-  /** Whether `/proc` shows our handles, so that a file can be asked where it really is. */
+  /** Whether `/proc` shows the handles of this process, so that the real path of an open file can be read. */
   readonly exact: boolean
 }
 export type FoundLine = { readonly line: number; readonly at: number; readonly bytes: Uint8Array }
@@ -22,14 +22,14 @@ export type WorkerAnswer = readonly ({
 } | null)[]
 
 /**
- * The program of the worker that runs a model's pattern, as text: a file of its own would not be found from sources and
- * bundles alike.
+ * Returns the source text of the worker that runs a model's pattern: a separate file would not be found both from
+ * sources and from bundles.
  */
 export function regexWorkerProgram(): string {
   return `(${searchFiles.toString()})(require('node:worker_threads'), require('node:fs'))`
 }
 
-/** Runs in the worker. Everything it uses is inside it or given to it. */
+/** Runs in the worker. Everything it uses is inside it or passed to it. */
 function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof import('node:fs')): void {
   const setup = threads.workerData as WorkerSetup
   const regex = new RegExp(setup.source, setup.flags)
@@ -45,8 +45,7 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
       return null
     }
     try {
-      // A directory on the way may have been swapped for a link since it was listed. Without `/proc` that goes
-      // unnoticed.
+      // A parent directory may have been replaced by a link since it was listed. Without `/proc` that is not detected.
       if (setup.exact && fs.readlinkSync(`/proc/self/fd/${fd}`) !== path) return null
       const stat = fs.fstatSync(fd)
       return stat.isFile() && stat.size <= maxFileBytes ? fs.readFileSync(fd) : null
@@ -57,7 +56,7 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     }
   }
 
-  /** The text of a file as UTF-8 bytes; undefined for a binary one. */
+  /** Returns the text of a file as UTF-8 bytes; undefined for a binary file. */
   const textOf = (bytes: Buffer): Buffer | undefined => {
     const [first, second, third] = bytes
     if (first === 0xff && second === 0xfe) return Buffer.from(new TextDecoder('utf-16le').decode(bytes))
@@ -84,7 +83,7 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     let lastMatch = Number.NEGATIVE_INFINITY
     for (let index = 0; index < texts.length; index += 1) {
       const text = texts[index] ?? ''
-      // With its line feed, so that `^`, `$` and `\B` know a CRLF from a lone CR; what is only found after it is not in
+      // Includes the line feed, so that `^`, `$` and `\B` distinguish a CRLF from a lone CR; a match after it is not in
       // this line.
       const found = regex.exec(ended || index < texts.length - 1 ? `${text}\n` : text)
       const match = found !== null && found.index <= text.length ? found : null

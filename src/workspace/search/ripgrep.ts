@@ -7,13 +7,13 @@ export type RipgrepOptions = {
   readonly signal: AbortSignal | undefined
   readonly deadlineMs: number
   readonly maxThreads: number
-  /** Takes the output as it comes; `false` means enough, and ends the process. */
+  /** Receives the output in chunks; returning `false` ends the process. */
   readonly onOutput: (chunk: Buffer) => boolean
   readonly binary?: string | undefined
 }
 
 export type RipgrepEnd = {
-  /** 0: something found, 1: nothing, 2: an error, or something could not be read; null: it was stopped. */
+  /** 0: matches found, 1: none, 2: an error, or something could not be read; null: it was stopped. */
   readonly exitCode: number | null
   readonly errorText: string
   readonly stopped?: 'deadline' | 'aborted' | 'enough' | undefined
@@ -42,7 +42,7 @@ export async function runRipgrep(args: readonly string[], options: RipgrepOption
       try {
         if (!options.onOutput(chunk)) stop('enough')
       } catch (thrown) {
-        // A permit that throws must not take the host down from inside a stream's event.
+        // An error of the permit must not be thrown inside a stream's event, where it would end the host.
         failure = { thrown }
         stop('enough')
       }
@@ -66,7 +66,7 @@ export async function runRipgrep(args: readonly string[], options: RipgrepOption
   })
 }
 
-/** Where the package for this platform keeps the binary. */
+/** Returns the path of the binary in the package for this platform. */
 export async function ripgrepPath(): Promise<string> {
   try {
     return (await import('@vscode/ripgrep')).rgPath
@@ -79,7 +79,7 @@ function start(binary: string, args: string[], cwd: string): ChildProcessByStdio
   try {
     return spawn(binary, args, {
       cwd,
-      // Nothing of the host's environment: RIPGREP_CONFIG_PATH and HOME could change what is searched.
+      // Nothing from the host's environment: RIPGREP_CONFIG_PATH and HOME could change what is searched.
       env: process.platform === 'win32' ? { SystemRoot: process.env['SystemRoot'] } : {},
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
@@ -96,7 +96,7 @@ function killGroup(child: ChildProcessByStdio<null, Readable, Readable>): void {
   try {
     process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL')
   } catch {
-    // It ended between the check and the signal.
+    // The process ended between the check and the signal.
     child.kill('SIGKILL')
   }
 }

@@ -2,15 +2,15 @@ import { tryOr } from '../../tool/errors.js'
 /** The meaning of an escape, in JavaScript's `v` syntax. */
 export type Escape = {
   readonly outside: string
-  /** The same as part of a class; undefined where it has no place. */
+  /** The same as part of a class; undefined if it is not allowed there. */
   readonly inside: string | undefined
   readonly repeatable: boolean
-  /** The one character it means, if it means one. */
+  /** The character that the escape represents, if it is exactly one. */
   readonly literal?: string | undefined
   readonly next: number
 }
 
-// Rust's classes are Unicode's, JavaScript's short ones are not. None matches a line end (ripgrep takes those out).
+// Rust's classes are Unicode classes, JavaScript's short ones are not. None matches a line end (ripgrep removes those).
 const wordItems = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}'
 const word = `[${wordItems}]`
 const spaceItems =
@@ -30,14 +30,14 @@ const assertions: Readonly<Record<string, string>> = {
 }
 const controls: Readonly<Record<string, string>> = { t: '\t', f: '\f', v: '\v', a: '\u0007' }
 
-/** Reads the escape that starts at `start`; undefined when it is not one that both engines read alike. */
+/** Parses the escape that starts at `start`; undefined when the two engines do not interpret it in the same way. */
 export function parseEscape(chars: readonly string[], start: number): Escape | undefined {
   const char = chars[start + 1] ?? ''
   const next = start + 2
   const text = classes[char]
   if (text !== undefined) return { outside: text, inside: text, repeatable: true, next }
   const assertion = assertions[char]
-  // `\b{start}` and its kin are other assertions.
+  // `\b{start}` and similar are different assertions.
   if (assertion !== undefined && chars[next] !== '{') {
     return { outside: assertion, inside: undefined, repeatable: false, next }
   }
@@ -45,11 +45,11 @@ export function parseEscape(chars: readonly string[], start: number): Escape | u
   if (control !== undefined) return literal(control, next)
   if (char === 'x' || char === 'u' || char === 'U') return codePoint(chars, start)
   if (char === 'p' || char === 'P') return property(chars, start)
-  // `\<` and `\>` are word boundaries there.
+  // `\<` and `\>` are word boundaries in Rust.
   return /^[!-/:;=?@[-`{-~]$/.test(char) ? literal(char, next) : undefined
 }
 
-/** `[:alpha:]` and its kin, ASCII as in Rust. */
+/** Translates `[:alpha:]` and similar classes, which are ASCII as in Rust. */
 export function namedClass(text: string): { readonly text: string; readonly length: number } | undefined {
   const match = /^\[:(\^?)(\w+):\]/.exec(text)
   const items = match?.[2] === undefined ? undefined : posix[match[2]]

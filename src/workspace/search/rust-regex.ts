@@ -4,21 +4,21 @@ import { namedClass, parseEscape } from './rust-regex-escape.js'
 export type TranslatedRegex = {
   readonly source: string
   readonly flags: string
-  /** Text that every match contains; empty when none is known. */
+  /** A text that every match contains; empty when none is known. */
   readonly literal: string
 }
 
 /**
- * A pattern in the syntax of Rust's regex crate (ripgrep's) as a JavaScript one with the same meaning within a line.
- * What both engines do not read alike is refused rather than guessed, so that a search gives the same answer with and
- * without ripgrep:
+ * Translates a pattern from the syntax of Rust's regex crate (ripgrep's) to a JavaScript one with the same meaning
+ * within a line. A construct that the two engines interpret differently is rejected, so that a search returns the same
+ * result with and without ripgrep:
  *
- * - look-around and backreferences: ripgrep refuses them too
+ * - look-around and backreferences: ripgrep rejects them too
  * - flags other than a leading `(?i)`, nested classes, class operators (`&&`, `--`, `~~`), `\A`, `\z`, `\<`, `\>`,
- *   `\b{…}`, `\r`, `\n`, and a repetition of a repetition: valid there, refused here
+ *   `\b{…}`, `\r`, `\n`, and a repetition of a repetition: valid in ripgrep, rejected here
  *
- * `.`, negated classes and `\s` never match a carriage return, and `^` and `$` fit next to one, as with ripgrep's
- * `--crlf`. Text that is not UTF-8 is searched as U+FFFD here and as bytes there.
+ * `.`, negated classes and `\s` never match a carriage return, and `^` and `$` match next to one, as with ripgrep's
+ * `--crlf`. Text that is not UTF-8 is searched as U+FFFD here and as bytes in ripgrep.
  */
 export function translateRegex(pattern: string, ignoreCase: boolean): TranslatedRegex {
   const insensitive = pattern.startsWith('(?i)')
@@ -32,7 +32,7 @@ export function translateRegex(pattern: string, ignoreCase: boolean): Translated
   return { source: state.source, flags, literal: flags === 'v' ? state.literal : '' }
 }
 
-// Next to a lone CR too, and never between CR and LF.
+// Also matches next to a lone CR, but never between CR and LF.
 const lineStart = '(?:^|(?<=\\r)(?!\\n))'
 const lineEnd = '(?:(?=\\r)|(?<!\\r)(?=\\n)|$)'
 
@@ -103,7 +103,7 @@ function translate(body: string, pattern: string): { source: string; literal: st
   return { source, literal: literals.longest() }
 }
 
-/** Follows the characters that every match has in a row, outside of groups. */
+/** Collects the consecutive characters that every match contains, outside of groups. */
 class LiteralRun {
   private run = ''
   private pending = ''
@@ -113,7 +113,7 @@ class LiteralRun {
   add(char: string): void {
     this.pending = char
   }
-  /** The last character was not followed by a repetition. */
+  /** Called when no repetition follows the last character. */
   settle(): void {
     this.run += this.pending
     this.pending = ''

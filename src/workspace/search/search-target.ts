@@ -3,27 +3,31 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { bestMethod, type OpenMethod, openDirectory } from '../files/open-directory.js'
 import { SearchError } from './errors.js'
 
-/** Says why a file may not be read, or undefined. Gets the real path. */
+/** Returns why a file at a real path must not be read, or undefined when it can be read. */
 export type PermitRead = (realPath: string) => string | undefined
 
-/** What a search is about: a directory, or one file of it, inside the root by its real path. */
+/** The target of a search: a directory, or one file in it, whose real path is inside the root. */
 export type SearchTarget = {
   readonly root: string
   readonly directory: string
-  /** From the root to the directory, with forward slashes and a final one; empty for the root itself. */
+  /** The path from the root to the directory, with forward slashes and a trailing one; empty for the root itself. */
   readonly prefix: string
   readonly fileName: string | undefined
-  /** The top of the git repository that holds the root, if any. Ignore rules apply from there, else from the root. */
+  /**
+   * The top of the git repository that contains the root, if any. Ignore rules apply from there, otherwise from the
+   * root.
+   */
   readonly repository: string | undefined
   readonly method: OpenMethod
 }
 
-/** A target whose directory is held open. `at` leads to that directory whatever is put in its place meanwhile. */
+/** A target whose directory is open. `at` leads to that directory even if it is replaced in the meantime. */
 export type OpenTarget = SearchTarget & { readonly at: string }
 
 /**
- * Finds a target and keeps its directory open while it is used. Where `/proc` does not show our handles, `at` is the
- * path that was checked: another process cannot be started in a directory that only we have open.
+ * Finds a target and keeps its directory open while it is used. Where `/proc` does not show the handles of this
+ * process, `at` is the path that was checked: another process cannot be started in a directory that only this process
+ * has open.
  */
 export async function withTarget<T>(
   root: string,
@@ -79,7 +83,7 @@ function locate(root: string, path: string): { real: string; kind: 'file' | 'dir
     const stat = statSync(real)
     return { real, kind: stat.isDirectory() ? 'directory' : stat.isFile() ? 'file' : 'other' }
   } catch (cause) {
-    // The same words inside and outside, so that a search does not tell what exists elsewhere.
+    // The same message inside and outside, so that a search does not reveal what exists elsewhere.
     const inside = !relative(root, resolve(root, path)).startsWith('..')
     const code = inside ? 'search_path_missing' : 'search_path_refused'
     const words = inside ? 'does not exist or cannot be read' : 'is outside the workspace'
@@ -87,7 +91,7 @@ function locate(root: string, path: string): { real: string; kind: 'file' | 'dir
   }
 }
 
-/** An unreadable root is not a reason to go about it the weaker way. */
+/** An unreadable root is not a reason to use the weaker method. */
 function methodFor(root: string): OpenMethod {
   try {
     return bestMethod(root)

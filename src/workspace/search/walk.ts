@@ -7,8 +7,8 @@ import type { SearchTarget } from './search-target.js'
 const entriesPerTurn = 512
 
 /**
- * The files ripgrep would look at, relative to the root, in batches, giving way to other work between them. Links are
- * not followed, and only regular files count.
+ * Yields the files that ripgrep would search, relative to the root, in batches, and yields to other work between them.
+ * Links are not followed, and only regular files are included.
  */
 export async function* walk(
   target: SearchTarget,
@@ -43,7 +43,7 @@ export async function* walk(
   yield batch
 }
 
-/** Of the directory at exactly this path: a link put in its place since it was listed is not followed. */
+/** Lists the directory at exactly this path: a link that replaced it since it was listed is not followed. */
 function entriesOf(target: SearchTarget, directory: string, onUnreadable: () => void): Dirent[] {
   const entries = withExactDirectory(target.method, directory, entriesIfReadable)
   if (entries === undefined) onUnreadable()

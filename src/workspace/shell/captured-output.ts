@@ -3,16 +3,19 @@ import { messageOf } from '../../tool/errors.js'
 import type { ShellOutcome } from '../../tool/runtime.js'
 
 export type CaptureOptions = {
-  /** How many bytes to keep in memory. Past it the first and the last half are kept, and the whole goes to a file. */
+  /**
+   * How many bytes to store in memory. Above it, the first and the last half are stored, and all output is written to a
+   * file.
+   */
   readonly maxBytes: number
-  /** Where the file ends growing; the rest of the output is counted and dropped. */
+  /** The maximum size of the file; further output is counted and dropped. */
   readonly maxFileBytes: number
-  /** Makes the private file for the whole output and gives its path. */
+  /** Creates the private file for the whole output and returns its path. */
   readonly newFile: () => Promise<string>
   readonly onText?: ((text: string) => void) | undefined
 }
 
-/** A command's output while it comes: bounded in memory, whole in a file when long, readable from any position. */
+/** Collects a command's output: limited in memory, complete in a file when it is long, readable from any position. */
 export class CapturedOutput {
   readonly #options: CaptureOptions
   readonly #decoder = new TextDecoder()
@@ -42,7 +45,7 @@ export class CapturedOutput {
     return this.#file?.path
   }
 
-  /** Takes a chunk. The promise is there when the caller has to wait before the next one. */
+  /** Adds a chunk. When a promise is returned, the caller has to wait for it before the next chunk. */
   append(chunk: Buffer): Promise<void> | undefined {
     this.#total += chunk.length
     this.#tell(this.#decoder.decode(chunk, { stream: true }))
@@ -56,18 +59,21 @@ export class CapturedOutput {
     return before ? this.#write(chunk) : this.#spill(chunk)
   }
 
-  /** No more will come. */
+  /** Ends the output. */
   async end(): Promise<void> {
     this.#tell(this.#decoder.decode())
     this.#listening = false
   }
 
-  /** Releases the file; after this nothing can be read from it here. */
+  /** Closes the file; after this nothing can be read from it here. */
   async close(): Promise<void> {
     await this.#file?.handle.close()
   }
 
-  /** All of it, or the head and the tail with a line between them that says what is missing and where it is. */
+  /**
+   * Returns the whole output, or its head and tail with a line between them that describes what is missing and where it
+   * is.
+   */
   text(): string {
     if (!this.#spilled) return decode(Buffer.concat(this.#head))
     const head = wholeCharacters(Buffer.concat(this.#head))
@@ -78,7 +84,7 @@ export class CapturedOutput {
     return `${decode(head)}\n[… ${missing} bytes left out${where} …]\n${decode(tail)}`
   }
 
-  /** Bytes from a position on, at most `limit`; `from` says where they begin when earlier ones were dropped. */
+  /** Returns at most `limit` bytes from a position; `from` is where they begin when earlier ones were dropped. */
   async read(from: number, limit: number): Promise<{ bytes: Buffer; from: number }> {
     const start = Math.min(Math.max(0, Math.trunc(from)), this.#total)
     if (!this.#spilled) return { bytes: slice(this.#head, start, limit), from: start }
@@ -134,7 +140,7 @@ export class CapturedOutput {
     for (let first = this.#tail[0]; first !== undefined && this.#tailBytes > room; first = this.#tail[0]) {
       const excess = this.#tailBytes - room
       if (first.length > excess) {
-        // A copy when little is kept of a large chunk: a view would hold all of it in memory.
+        // A copy when only a small part of a large chunk is stored: a view would keep all of it in memory.
         this.#tail[0] = first.length > 2 * room ? Buffer.from(first.subarray(excess)) : first.subarray(excess)
         this.#tailBytes -= excess
       } else {
@@ -149,13 +155,13 @@ export class CapturedOutput {
     try {
       this.#options.onText?.(text)
     } catch {
-      // Watching is not owning: a listener that throws is not called again, and the command continues.
+      // A listener only observes: when it throws, it is not called again, and the command continues.
       this.#listening = false
     }
   }
 }
 
-/** Adds a chunk, and joins them when there are many: a byte at a time would cost a hundred times its size. */
+/** Adds a chunk, and joins the chunks when there are many: single bytes would take a hundred times their size. */
 function push(chunks: Buffer[], chunk: Buffer): void {
   chunks.push(chunk)
   if (chunks.length > 512) chunks.splice(0, chunks.length, Buffer.concat(chunks))
@@ -169,7 +175,7 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }
 
-/** The bytes without a character that was cut off at their end. */
+/** Returns the bytes without an incomplete character at their end. */
 export function wholeCharacters(bytes: Buffer): Buffer {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -182,7 +188,7 @@ export function wholeCharacters(bytes: Buffer): Buffer {
   return bytes
 }
 
-/** The bytes without the rest of a character whose beginning is missing. */
+/** Returns the bytes without the rest of a character whose beginning is missing. */
 function fromCharacter(bytes: Buffer): Buffer {
   let start = 0
   while (start < 3 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++

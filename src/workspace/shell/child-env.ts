@@ -3,21 +3,21 @@ import { markerVariable } from './run-marker.js'
 
 export type ChildEnvironment = Readonly<Record<string, string>>
 export type ChildEnvironmentOptions = {
-  /** A private directory: no `.bashrc`, `.gitconfig` or credentials of the person who runs the host. */
+  /** A private directory: no `.bashrc`, `.gitconfig` or credentials of the user who runs the host. */
   readonly home: string
   readonly tmp: string
   readonly marker: string
-  /** Where programs are looked for; the fixed list when absent. */
+  /** The search path for programs. Default: a fixed list. */
   readonly path?: string | undefined
-  /** Variables the host names for commands. */
+  /** Variables that the host sets for commands. */
   readonly extra?: Readonly<Record<string, string>> | undefined
 }
 
 export const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
- * The whole environment of a command: a fixed list and what the host names, nothing inherited. A list of what is let
- * through, not of what is withheld, since no pattern knows every secret's name (SEC-111).
+ * Returns the whole environment of a command: a fixed list and the host's variables, nothing inherited. A list of what
+ * is passed, not of what is withheld, because no pattern can match the name of every secret (SEC-111).
  */
 export function childEnvironment(options: ChildEnvironmentOptions): ChildEnvironment {
   return {
@@ -44,7 +44,10 @@ export const quietVariables: Readonly<Record<string, string>> = {
   DEBIAN_FRONTEND: 'noninteractive',
 }
 
-/** These make a shell run code, or read it differently, before the command that was approved (SEC-113, SEC-116). */
+/**
+ * These variables make a shell run code, or parse it differently, before the command that was approved (SEC-113,
+ * SEC-116).
+ */
 const refused = new Set([
   markerVariable,
   'BASH_ENV',
@@ -57,7 +60,7 @@ const refused = new Set([
   'IFS',
 ])
 
-/** Returns variables that a host names for commands. Throws for those that cannot be passed on. */
+/** Returns the variables that a host sets for commands. Throws for those that cannot be passed. */
 export function checkedVariables(extra: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(extra)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {

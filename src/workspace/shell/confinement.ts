@@ -2,11 +2,11 @@ import type { NetworkRequest } from '../egress/network-request.js'
 import type { GitWork } from '../git/git-work.js'
 import type { ChildEnvironment } from './child-env.js'
 
-/** How a command is held: alone with the user's rights, or inside a sandbox. */
+/** How a command is confined: not at all, with the permissions of the user, or in a sandbox. */
 export interface Confinement {
-  /** What confines it, for the outcome: `none`, `bubblewrap`, `landlock`, `seatbelt`. */
+  /** The name of the confinement, for the outcome: `none`, `bubblewrap`, `landlock`, `seatbelt`. */
   readonly name: string
-  /** Commands have mounts and process numbers of their own. Where not, their processes are marked. */
+  /** Whether commands have separate mounts and process IDs. If not, their processes are marked. */
   readonly namespaces: boolean
   confine(command: ConfinedCommand): Promise<ConfinedLaunch>
 }
@@ -15,18 +15,20 @@ export type ConfinedCommand = {
   readonly argv: readonly string[]
   /** A real path inside the workspace. */
   readonly cwd: string
-  /** A new private directory, for this command's home. */
+  /** A new private directory for the home of this command. */
   readonly home: string
   /** The session's own directory for temporary files. */
   readonly tmp: string
   readonly marker: string
-  /** Marks its processes where no pid namespace holds them, see `process-mark.ts`. */
+  /** The mark of its processes, if no pid namespace contains them, see `process-mark.ts`. */
   readonly mark?: number | undefined
-  /** How many processes and threads the guard lets it have; absent: something else holds it to its limit. */
+  /**
+   * The maximum number of processes and threads that the guard allows; absent: another mechanism enforces the limit.
+   */
   readonly maxTasks?: number | undefined
-  /** Standard output and standard error are read separately. */
+  /** `apart`: standard output and standard error are read separately. */
   readonly streams?: 'joined' | 'apart' | undefined
-  /** It runs git, which must start no program that a repository names. */
+  /** Whether it runs git, which must not start a program that a repository names. */
   readonly guardGit?: boolean | undefined
   /** Restrictions of this command in addition to those of the shell. */
   readonly call?: CallConfinement | undefined
@@ -65,7 +67,7 @@ export type CallConfinement = {
 
 /** The paths that rules deny a command to read. */
 export type UnreadablePaths = {
-  /** The same object as long as the answers are the same. */
+  /** The same object as long as the results are the same. */
   readonly key: object
   /** Returns whether a real path is denied. For a directory: whether all of it is. */
   denies(path: string): boolean
@@ -88,8 +90,11 @@ export type ConfinedLaunch = {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: ChildEnvironment
-  /** No process outlives the one that is started: it keeps a pid namespace for the rest, or kills them when it ends. */
+  /**
+   * Whether no process outlives the one that is started: it contains the others in a pid namespace, or kills them when
+   * it ends.
+   */
   readonly contained: boolean
-  /** To be called when the command and all its processes have ended. Returns what the sandbox refused. */
+  /** Call it after the command and all its processes have ended. Returns what the sandbox refused. */
   finish(outcome: { readonly exitCode: number | null; readonly output: string }): Promise<SandboxRefusals>
 }

@@ -1,7 +1,7 @@
 import type { ShellOptions } from '../../tool/runtime.js'
 import { harmlessNames } from '../git/safe-config.js'
 
-/** The arguments of a shell that runs a command, with git guarded as it is asked for. */
+/** Returns the arguments of a shell that runs a command, with git guarded as requested. */
 export function shellArgv(
   command: string,
   guardGit: ShellOptions['guardGit'],
@@ -11,28 +11,28 @@ export function shellArgv(
 }
 
 /**
- * The arguments of a shell that runs a command in which git starts no program that the repository names, and works on
- * no other tree than the one the repository lies in. The settings here are passed in git's environment, where they
- * outrank every configuration file (SEC-095, SEC-097); in front of that comes no more than reading the configuration.
- * Fails closed when git does not listen.
+ * Returns the arguments of a shell that runs a command in which git starts no program that the repository names, and
+ * works on no other tree than the one that contains the repository. The settings are passed in git's environment, where
+ * they take precedence over every configuration file (SEC-095, SEC-097); before that, git only reads the configuration.
+ * Fails closed when git ignores the settings.
  */
 function guardedGit(command: string): readonly [string, ...string[]] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', script(command), 'guarded-git', command]
 }
 
 /**
- * The same for `git clone`, which works on no repository that is there: no configuration of the machine or the user is
- * read, HTTP is the only transport, redirects are not followed, and what arrives is checked before it is used.
+ * Returns the arguments for `git clone`, which works on no existing repository: no configuration of the machine or the
+ * user is read, HTTP is the only transport, redirects are not followed, and received data is checked before it is used.
  */
 function guardedClone(command: string): readonly [string, ...string[]] {
   return ['/bin/bash', '--noprofile', '--norc', '-c', cloneScript, 'guarded-git', command]
 }
 
-/** Settings that are passed to git, whatever the repository says. */
+/** Settings that are passed to git, whatever the repository's configuration is. */
 const settings: readonly (readonly [key: string, value: string])[] = [
-  // First: that it took effect is what the script checks.
+  // First, because the script checks that it took effect.
   ['core.hooksPath', '/dev/null'],
-  // Empty, not `false`: older versions take any text for a program.
+  // Empty, not `false`: older versions use any text as a program.
   ['core.fsmonitor', ''],
   ['core.pager', 'cat'],
   ['core.editor', 'true'],
@@ -46,25 +46,25 @@ const settings: readonly (readonly [key: string, value: string])[] = [
   ['log.showSignature', 'false'],
   ['commit.gpgSign', 'false'],
   ['tag.gpgSign', 'false'],
-  // A submodule has filters of its own, which are not known here.
+  // A submodule has its own filters, which are not known here.
   ['submodule.recurse', 'false'],
   ['status.submoduleSummary', 'false'],
   ['diff.submodule', 'short'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // A directory of the project that only looks like a repository is none.
+  // A directory of the project that only looks like a bare repository is not used as one.
   ['safe.bareRepository', 'explicit'],
   ['core.protectHFS', 'true'],
   ['core.protectNTFS', 'true'],
   ['color.ui', 'false'],
   ['core.quotePath', 'false'],
   ['i18n.logOutputEncoding', 'UTF-8'],
-  // It only warns, in the midst of what is read here.
+  // It only prints warnings, into the output that is parsed here.
   ['core.safecrlf', 'false'],
 ]
 
 const variables: Readonly<Record<string, string>> = {
-  // A partial clone fetches what it lacks, by programs that the repository names.
+  // A partial clone fetches missing objects with programs that the repository names.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_OPTIONAL_LOCKS: '0',
@@ -86,7 +86,7 @@ const cloneVariables: Readonly<Record<string, string>> = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
-  // Empty: nothing is copied into the new repository, hooks least of all.
+  // Empty: nothing is copied into the new repository, in particular no hooks.
   GIT_TEMPLATE_DIR: "''",
 }
 
@@ -171,7 +171,7 @@ ${/\bworktree\b/.test(command) ? otherTrees : ''}
 exec /bin/bash --noprofile --norc -c "$1"`
 }
 
-/** Other work trees read configuration of their own, which is not known before git goes there. */
+/** Other work trees read their own configuration, which is not known before git enters them. */
 const otherTrees = `
 for file in "$common"/worktrees/*/config.worktree; do
   [ ! -f "$file" ] || switch_off --file "$file" --includes

@@ -11,13 +11,13 @@ export type JobOptions = {
   readonly now: () => number
   readonly graceMs: number
   readonly killMs: number
-  /** How many ended jobs are remembered. */
+  /** How many ended jobs are stored. */
   readonly keepEnded?: number | undefined
 }
 
 const readBytes = 64 * 1024
 
-/** Commands that run in the background, and processes that commands left running. All of them end with `close`. */
+/** Commands that run in the background, and processes that commands left running. `close` ends all of them. */
 export class Jobs {
   readonly #options: JobOptions
   readonly #jobs = new Map<string, Job>()
@@ -27,7 +27,7 @@ export class Jobs {
     this.#options = options
   }
 
-  /** Takes over a running command. `finish` is called once, when all its processes are gone. */
+  /** Adds a running command as a job. `finish` is called once, when all its processes have ended. */
   add(
     command: string,
     running: Running,
@@ -48,7 +48,7 @@ export class Jobs {
       over: undefined,
     }
     this.#jobs.set(id, job)
-    // The leader of a leftover has exited already, and its exit code was the run's: the job has none of its own.
+    // The leader of a leftover has already exited, and its exit code was that of the run: the job has none.
     if (left.length > 0) job.exit = { exitCode: null }
     else void running.exit.then((exit) => this.#exited(job, exit))
     void running.ended.then(() => this.#settle(job))
@@ -67,7 +67,7 @@ export class Jobs {
     await job.over
     const { output } = job.running
     const { bytes, from: start } = await output.read(from, readBytes)
-    // A character that is not complete yet is left for the next read, unless nothing more can come.
+    // An incomplete character is left for the next read, unless no more output can follow.
     const complete = wholeCharacters(bytes)
     const atEnd = start + bytes.length >= output.bytes
     const taken = job.over !== undefined && atEnd ? bytes : complete.length > 0 ? complete : bytes
@@ -117,19 +117,21 @@ export class Jobs {
     this.#settle(job)
   }
 
-  /** Looks whether the job is over, and if so closes its books. Looking is done when asked: a job needs no timer. */
+  /**
+   * Checks whether the job has ended, and if so finishes it. This is done when the job is read: a job needs no timer.
+   */
   #settle(job: Job): void {
     if (job.over !== undefined || job.exit === undefined) return
     if (job.left.some(isAlive)) return
     job.left = findMembers(traceOf(job))
     if (job.left.length > 0) return
     job.over = this.#finish(job, job.exit)
-    // A caller that waits for the job gets the error; without one it must not end the host.
+    // A caller that waits for the job gets the error; without one, the rejection must not end the host.
     job.over.catch(() => undefined)
   }
 
   async #finish(job: Job, exit: Exit): Promise<void> {
-    // All writers are dead, so what is left to read is in the pipe already and its end follows.
+    // All writers have ended, so the remaining output is already in the pipe, followed by its end.
     await withTimeout(job.running.ended, 500)
     job.running.stopReading()
     await job.running.ended
@@ -160,7 +162,7 @@ type Job = {
   over: Promise<void> | undefined
 }
 
-/** What a command left behind may be recognisable only because it was found at its end. */
+/** Processes that a command left running may only be recognisable because they were found at its end. */
 function traceOf({ running, left }: Job): RunTrace {
   return { ...running.trace, known: left }
 }

@@ -18,20 +18,22 @@ export type Running = {
   readonly trace: RunTrace
   readonly output: CapturedOutput
   readonly startedAt: number
-  /** The command itself is gone; others may still hold its pipe. */
+  /** Resolves when the command itself has ended; other processes may still have its pipe open. */
   readonly exit: Promise<Exit>
-  /** No process holds the pipe any more, or we stopped reading. */
+  /** Resolves when no process has the pipe open any more, or after `stopReading`. */
   readonly ended: Promise<void>
-  /** Whether a part of the output is being written to its file, so that the pipe is not read. */
+  /** Whether output is being written to its file, so that the pipe is not read. */
   isWriting(): boolean
   stopReading(): void
-  /** The host's process need not stay for it. */
+  /** Allows the process of the host to exit before the command ends. */
   unref(): void
 }
 
 export type LaunchHost = { readonly ledger: Ledger; readonly pipes: OutputPipes }
 
-/** Starts a command in a group of its own. Undefined when it was aborted first: then nothing was started. */
+/**
+ * Starts a command in its own process group. Returns undefined when it was aborted before: then nothing was started.
+ */
 export async function launch(
   host: LaunchHost,
   plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'contained'>,
@@ -70,9 +72,9 @@ export async function launch(
 }
 
 /**
- * Takes what is still in the pipe after the command has gone. Short, since another process that holds the pipe may hold
- * it forever: until it is quiet, half a second at most. While a slow disk keeps us from reading, it is not quiet. True
- * when no process holds it.
+ * Reads the remaining output from the pipe after the command has ended. The time is limited, because another process
+ * may keep the pipe open forever: until no output arrives, at most half a second. While a slow disk delays reading, the
+ * time does not count. Returns true when no process has the pipe open.
  */
 export async function drain(running: Running): Promise<boolean> {
   let open = true
@@ -91,13 +93,13 @@ export async function drain(running: Running): Promise<boolean> {
       writingMs += await untilWritten(running, maxWritingMs - writingMs)
       seen = -1
     }
-    // A busy host may find the timer due before it has looked at the pipe: give it that look.
+    // On a busy host the timer can fire before the pipe was read: this allows one read.
     await nextTurn()
   }
   return !open
 }
 
-/** In all, for a command that left behind a process which writes without end. */
+/** The total time limit, for a command that left a process which writes without end. */
 const maxWritingMs = 5_000
 
 /** Waits while output is being written to its file, and returns for how long; later output is still in the pipe. */
@@ -119,7 +121,7 @@ async function spawned(
       stdio: ['ignore', pipe.writeFd, pipe.writeFd],
     })
     if (child.pid === undefined) {
-      // The reason follows as an event.
+      // The reason is emitted as an event.
       throw await new Promise<Error>((resolve) => child.once('error', resolve))
     }
     return child
@@ -152,7 +154,7 @@ function collect(pipe: OutputPipe, output: CapturedOutput): Pick<Running, 'ended
   reader.on('data', (chunk: Buffer) => {
     const pending = output.append(chunk)
     if (pending === undefined) return
-    // What cannot be written as fast as it comes waits in the pipe, not in memory.
+    // Output that arrives faster than it can be written waits in the pipe, not in memory.
     reader.pause()
     isWriting = true
     writing = pending.finally(() => {
@@ -161,7 +163,7 @@ function collect(pipe: OutputPipe, output: CapturedOutput): Pick<Running, 'ended
     })
   })
   const ended = new Promise<void>((resolve) => {
-    // An unreadable pipe is an ended pipe: the command's exit says how it went.
+    // A read error is treated as the end of the pipe: the command's exit code shows the outcome.
     reader.on('error', () => void reader.destroy())
     reader.once('close', () => {
       writing.then(() => output.end()).then(resolve, resolve)

@@ -7,8 +7,8 @@ const format = 'capstan-ledger-1'
 export type Stub = { readonly kind: 'file' | 'directory'; readonly path: string }
 
 /**
- * What a placeholder file holds. Nothing, except where git does not accept an empty file: `commondir` names the git
- * directory itself, which changes nothing.
+ * Returns the content of a placeholder file. It is empty, except where git does not accept an empty file: `commondir`
+ * names the git directory itself, which has no effect.
  */
 export function stubContent(path: string): string {
   return path.endsWith('/commondir') ? '.\n' : ''
@@ -25,7 +25,7 @@ export type LedgerContent = {
   readonly mark?: number | undefined
 }
 
-/** Undefined for a file that is not a ledger, or not yet. */
+/** Returns undefined for a file that is not a ledger, or is not complete yet. */
 export function readLedger(file: string): LedgerContent | undefined {
   const [header = '', ...lines] = readFileSync(file, 'utf8').split('\n')
   const [name, token = '', scope = '', hostname = '', pid, startTime = ''] = header.split(' ')

@@ -9,9 +9,9 @@ import { newToken } from './run-marker.js'
 import { sweepLedgers } from './sweep.js'
 
 /**
- * What this host has on the machine at the moment, in a file: the process groups it started and the placeholders it
- * made. If the host is killed its watcher clears up after it, from this file; if the watcher is killed too, the next
- * host to open the same directory does.
+ * A file that records what this host currently has on the machine: the process groups it started and the placeholders
+ * it created. If the host is killed, its watcher cleans up with this file; if the watcher is killed too, the next host
+ * that opens the same directory does.
  */
 export class Ledger {
   readonly token = newToken()
@@ -27,7 +27,7 @@ export class Ledger {
   constructor(directory: string) {
     this.directory = directory
     this.#file = join(directory, `${this.token}.ledger`)
-    // The file before anything it must account for: a sweep finds the rest through it.
+    // The file is written before anything that it must record: a sweep finds the rest through it.
     this.#rewrite()
     mkdirSync(this.privateDirectory, { mode: 0o700 })
     this.#watch = startParentWatch({
@@ -38,12 +38,12 @@ export class Ledger {
     })
   }
 
-  /** For files that must not outlive the host. */
+  /** The directory for files that must not outlive the host. */
   get privateDirectory(): string {
     return join(this.directory, `${this.token}.d`)
   }
 
-  /** A mark for the processes of one command; undefined where processes cannot be marked. */
+  /** Returns a mark for the processes of one command; undefined where processes cannot be marked. */
   nextMark(): number | undefined {
     return this.#mark === undefined ? undefined : markOf(this.#mark, ++this.#commands)
   }
@@ -53,12 +53,12 @@ export class Ledger {
     this.#append(groupLine(leader.pid, leader.startTime))
   }
 
-  /** The processes that lead the running groups. */
+  /** Returns the processes that lead the running groups. */
   leaders(): number[] {
     return [...this.#groups.keys()]
   }
 
-  /** The line itself may stay: what it names is recognised as gone by its start time. */
+  /** The line can stay in the file: its process is recognised as ended by the start time. */
   dropGroup(pid: number): void {
     this.#groups.delete(pid)
     if (this.#lines > 1000 || (this.#lines > 100 && this.#groups.size === 0)) this.#rewrite()
@@ -83,7 +83,7 @@ export class Ledger {
 
   #append(line: string): void {
     this.#lines++
-    // Synchronous: the line must be there before anything else of this host can happen to it.
+    // Synchronous: the line must be written before anything else can happen to this host.
     appendFileSync(this.#file, line)
   }
 
@@ -100,7 +100,7 @@ export class Ledger {
   }
 }
 
-/** The ledger of this process in that directory; everyone who asks shares it, and the last to let go closes it. */
+/** Returns the ledger of this process in that directory. All callers share it, and the last release closes it. */
 export async function holdLedger(directory: string): Promise<{ ledger: Ledger; release(): Promise<void> }> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const real = await realpath(directory)

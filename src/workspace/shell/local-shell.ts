@@ -93,29 +93,29 @@ const killMs = 2000
 export function createLocalShell(options: LocalShellOptions): LocalShell {
   const { graceMs = 1000, now = Date.now } = options
   const closing = new AbortController()
-  // Every running command listens to it, however many there are.
+  // Every running command adds a listener, so their number is not limited.
   setMaxListeners(0, closing.signal)
   const jobs = new Jobs({ now, graceMs, killMs })
   const active = new Set<Promise<unknown>>()
   const piped = new Set<PipedProcess>()
   const marks = new Set<number>()
-  /** The start of the first process that has a mark; `since` is absent where that is not known. */
+  /** The start of the first process that has a mark; `since` is absent if that is unknown. */
   let firstMarked: { readonly since: PidMoment | undefined } | undefined
   let opening: Promise<ShellWorkspace> | undefined
   let closed: Promise<void> | undefined
 
-  /** Opened by the first command: a session that never runs one costs nothing. */
+  /** Opened by the first command, so that a session that never runs one has no cost. */
   function ground(): Promise<ShellWorkspace> {
     if (closing.signal.aborted) throw new ShellClosedError()
     opening ??= openShellWorkspace(options).catch((error: unknown) => {
-      // A refusal may be cured (the sandbox gets installed): the next command asks again.
+      // The cause may be fixed later (the sandbox gets installed): the next command tries again.
       opening = undefined
       throw error
     })
     return opening
   }
 
-  /** Marks the processes of a command that no pid namespace holds. */
+  /** Returns a mark for the processes of a command that no pid namespace contains. */
   function markFor({ confinement, ledger }: ShellWorkspace): number | undefined {
     const mark = confinement.namespaces ? undefined : ledger.nextMark()
     if (mark !== undefined) marks.add(mark)
@@ -145,7 +145,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     let refused: SandboxRefusals = noRefusals
     let leftover: string | undefined
     if (end.left.length > 0) {
-      // Their groups too: the watcher could not find those that left the command's group and carry no marker.
+      // Their groups are recorded too: the watcher could not find processes that left the command's group and have no
+      // marker.
       const groups = groupsOf(end.left)
       for (const leader of groups) base.ledger.addGroup(leader)
       const finish = async (): Promise<void> => {
@@ -257,7 +258,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     const isAborted = (): boolean => signals.some((signal) => signal.aborted)
     const cwd = await directoryInside(base.roots, request.cwd)
     if (isAborted()) return undefined
-    // Without mounts nothing else keeps git from the configuration of nested repositories.
+    // Without mounts, nothing else hides the configuration of nested repositories from git.
     if (request.guardGit === true && !base.confinement.namespaces) await refuseNested(command, cwd)
     const token = newToken()
     const mark = markFor(base)
@@ -280,7 +281,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         mark,
         maxTasks: await guardedTasks(base.limits, options.controlGroups),
         guardGit: request.guardGit === true,
-        // Never in the background: a git directory is opened for one command that is waited for.
+        // Never in the background: a git directory is writable only for a command that is awaited.
         call: {
           ...request.confine,
           git: request.mayChangeGit === true ? gitWorkOf(command, cwd) : undefined,
@@ -360,14 +361,14 @@ type Begun = {
   readonly cleanUp: (exit: Exit, output: string) => Promise<SandboxRefusals>
 }
 
-/** Ends what got away from its command between two looks at the process table. */
+/** Ends processes that left their command between two reads of the process table. */
 async function endMarked(
   marks: ReadonlySet<number>,
   since: PidMoment | undefined,
   limits: EndOptions,
 ): Promise<void> {
   if (marks.size === 0) return
-  // What started before this process has no mark of it.
+  // Processes that started before this one do not have its mark.
   const { startTime = '' } = readProcess(process.pid) ?? {}
   await endRun({ marks, leader: { pid: -1, startTime }, since, contained: false }, limits)
 }
@@ -375,14 +376,14 @@ async function endMarked(
 function groupsOf(entries: readonly ProcessEntry[]): Pick<ProcessEntry, 'pid' | 'startTime'>[] {
   const groups = new Map<number, string>()
   for (const { pid, pgid, startTime } of entries) {
-    // A group whose leader is gone has no start time to be checked against, and needs none: its number is not given out
-    // again.
+    // A group whose leader has ended has no start time to compare, and needs none: its number is not reused while it
+    // exists.
     if (pid === pgid || !groups.has(pgid)) groups.set(pgid, pid === pgid ? startTime : '0')
   }
   return Array.from(groups, ([pid, startTime]) => ({ pid, startTime }))
 }
 
-/** Fresh for each command: no `.gitconfig` or start-up file of one changes what the next one does (SEC-114). */
+/** The home is new for each command: no `.gitconfig` or start-up file of one command affects the next one (SEC-114). */
 async function removeHome(home: string): Promise<void> {
   await rmdir(home).catch(() => rm(home, { recursive: true, force: true }))
 }

@@ -7,16 +7,17 @@ import { ShellStartError } from './errors.js'
 
 /** One pipe for both streams of a command, so that their order is the order in which they were written. */
 export type OutputPipe = {
-  /** What to look for in `/proc/PID/fd`. */
+  /** The name to look for in `/proc/PID/fd`. */
   readonly name: string
   readonly reader: Socket
-  /** For the child's stdout and stderr; to be closed here once the child has it. */
+  /** For the child's stdout and stderr; closed here after the child has it. */
   readonly writeFd: number
 }
 
 /**
- * Makes pipes. Node gives a child socket pairs instead, and then `echo x > /dev/stderr` fails inside; it also has no
- * way to make a pipe, so named ones are made by the dozen with `mkfifo` and lose their name when they are opened.
+ * Creates pipes. Node passes socket pairs to a child instead, with which `echo x > /dev/stderr` fails inside. Node also
+ * cannot create a pipe, so named pipes are created by the dozen with `mkfifo`, and their names are removed when they
+ * are opened.
  */
 export class OutputPipes {
   readonly #directory: string
@@ -52,7 +53,7 @@ export class OutputPipes {
 }
 
 function openPipe(name: string): OutputPipe {
-  // The reader first and without waiting: then the writer opens at once too.
+  // The reader is opened first, without blocking: then opening the writer does not block either.
   const readFd = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const writeFd = openSync(name, constants.O_WRONLY)

@@ -11,9 +11,9 @@ export type WatchOptions = {
 }
 
 /**
- * One small process per host that ends what the host leaves behind, even if the host is killed with SIGKILL: it reads
- * from a pipe that only the host holds open, and the end of that pipe is the host's death. It runs in a session of its
- * own, so what kills the host's group or closes its terminal does not reach it. Commands cost nothing extra.
+ * Starts one small process per host that ends what the host leaves running, even if the host is killed with SIGKILL: it
+ * reads from a pipe that only the host has open, and the pipe ends when the host dies. It runs in its own session, so a
+ * signal to the host's group or a closed terminal does not end it. Commands have no additional cost.
  */
 export function startParentWatch(options: WatchOptions): ParentWatch {
   let closing = false
@@ -47,7 +47,7 @@ export function startParentWatch(options: WatchOptions): ParentWatch {
       child.stdin.on('error', ignoreBrokenPipe)
     }
     child.once('exit', () => {
-      // It was killed: the host is without protection until there is a new one.
+      // The watcher was killed: the host is unprotected until a new one runs.
       if (!closing && restarts++ < 20) watcher = start()
     })
     child.once('error', ignoreBrokenPipe)
@@ -70,15 +70,17 @@ function unref(stream: object): void {
   if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
-/** A watcher that did not start or is gone is handled where it exits; the next start sweeps the ledger anyway. */
+/**
+ * The exit handler takes care of a watcher that did not start or has ended; the next start sweeps the ledger anyway.
+ */
 function ignoreBrokenPipe(_error: Error): void {
   return
 }
 
 /**
- * Plain sh and grep, since Node takes 40 MB and may be what is failing. Finds the same processes as `findMembers`:
- * those that carry the token or the mark, those in the recorded groups (checked by start time), and all their
- * descendants; kills until there are none.
+ * Plain sh and grep, because Node takes 40 MB and may be what is failing. Finds the same processes as `findMembers`:
+ * those that have the token or the mark, those in the recorded groups (checked by start time), and all their
+ * descendants; kills until none is left.
  */
 const script = `
 file=$1 token=$2 private=$3 mark=$4

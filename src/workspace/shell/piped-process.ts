@@ -16,11 +16,11 @@ export type PipedOptions = {
   readonly graceMs: number
   readonly killMs: number
   readonly watch: LimitHold['watch']
-  /** Called once, when all its processes are gone. */
+  /** Called once, when all its processes have ended. */
   gone(): Promise<void>
 }
 
-/** How long a program has to end once it has nothing more to read. */
+/** How long a program has to end after its input was closed. */
 const farewellMs = 500
 
 export async function openPiped(
@@ -38,7 +38,7 @@ export async function openPiped(
   const exit = exitOf(child)
   const limits = options.watch(trace)
   let ended: Promise<void> | undefined
-  // Its client sees that it is gone.
+  // The client of the program notices that it has ended.
   void limits.reached.then(() => {
     limits.kill()
     return endOnce()
@@ -52,7 +52,7 @@ export async function openPiped(
   async function end(): Promise<void> {
     child.stdin.end()
     await withTimeout(exit, farewellMs)
-    // Also when it ended by itself: what it started may have stayed.
+    // Also when the program ended by itself: processes that it started may still run.
     await endRun(trace, options)
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
     ledger.dropGroup(pid)
@@ -80,7 +80,7 @@ async function spawned(plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     if (child.pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
-    // A program that goes away while it is written to is seen at its exit.
+    // If a program ends while it is written to, its exit is handled elsewhere.
     child.stdin.on('error', () => child.stdin.destroy())
     // It must not keep a host alive that has nothing else to do; a caller that waits for an answer does.
     child.unref()

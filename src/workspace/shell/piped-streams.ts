@@ -1,6 +1,6 @@
 import type { StreamLike } from '../../tool/stream-like.js'
 
-/** The streams of a program, said by what is used of them. */
+/** A stream of a program, reduced to the members that are used. */
 export interface ProcessStream extends StreamLike {
   readonly destroyed: boolean
   once(event: string, listener: (...values: never[]) => void): unknown

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import type { ProcessEntry } from './process-table.js'
 
-/** The living processes as `ps` lists them, all or one: for systems without `/proc`, such as macOS. */
+/** Returns the running processes as `ps` lists them, all or one: for systems without `/proc`, such as macOS. */
 export function listProcesses(pid?: number): ProcessEntry[] {
   const which = pid === undefined ? ['-ax'] : ['-p', String(pid)]
   const { stdout, pid: own } = spawnSync('/bin/ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], {
@@ -12,7 +12,7 @@ export function listProcesses(pid?: number): ProcessEntry[] {
   return parseProcesses(stdout ?? '').filter((entry) => entry.pid !== own)
 }
 
-/** Reads lines such as `  501     1   501 Ss   Tue Nov 17 13:00:00 2026`. */
+/** Parses lines such as ` 501 1 501 Ss Tue Nov 17 13:00:00 2026`. */
 export function parseProcesses(lines: string): ProcessEntry[] {
   return lines.split('\n').flatMap((line) => {
     const [, pid, ppid, pgid, state = '', started = ''] =

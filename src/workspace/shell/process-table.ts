@@ -3,26 +3,28 @@ import { linkIfReadable, namesIfReadable, textIfReadable } from '../if-readable.
 import { listProcesses } from './process-list.js'
 import { markOfProcess } from './process-mark.js'
 
-/** Elsewhere processes are known by what `ps` says of them: not their environment, marks and open files. */
+/**
+ * Without `/proc`, only the information of `ps` is available: not the environment, marks and open files of a process.
+ */
 const hasProc = existsSync('/proc/self/stat')
 
 export type ProcessEntry = {
   readonly pid: number
   readonly ppid: number
   readonly pgid: number
-  /** `Z` and `X` are dead already: they only wait for their parent to notice. */
+  /** `Z` and `X` have already ended, and only wait for their parent to collect the exit code. */
   readonly state: string
   /**
-   * In clock ticks since boot, or without `/proc` in seconds. With the pid it names one process permanently, although
-   * pids are used again.
+   * In clock ticks since boot, or without `/proc` in seconds. Together with the pid it identifies one process
+   * permanently, although pids are reused.
    */
   readonly startTime: string
 }
 
-/** The processes of one moment, as the kernel lists them. Other facts are read once, when they are asked for. */
+/** The processes at one moment, as the kernel lists them. Other information is read once, when it is needed. */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
-  /** A process ended between being listed and being read: a child that it forked in between is missing. */
+  /** Whether a process ended between being listed and being read: a child that it forked in between is missing. */
   readonly incomplete: boolean
   readonly #environments = new Map<number, string>()
   readonly #files = new Map<number, readonly string[]>()
@@ -40,7 +42,9 @@ export class ProcessSnapshot {
     this.incomplete = this.entries.length < listed.length
   }
 
-  /** Whether the environment the process was started with holds the word. False for processes of other users. */
+  /**
+   * Whether the environment that the process was started with contains the word. False for processes of other users.
+   */
   carriesWord({ pid, ppid }: ProcessEntry, word: string): boolean {
     // The kernel's own threads have no environment.
     if (ppid === 2) return false
@@ -52,7 +56,7 @@ export class ProcessSnapshot {
     return environment.includes(word)
   }
 
-  /** The mark of the process, see `process-mark.ts`. */
+  /** Returns the mark of the process, see `process-mark.ts`. */
   markOf({ pid, ppid }: ProcessEntry): number | undefined {
     if (ppid === 2) return undefined
     if (!this.#marks.has(pid)) this.#marks.set(pid, markOfProcess(pid))
@@ -74,12 +78,12 @@ export class ProcessSnapshot {
 }
 
 let next: Promise<ProcessSnapshot> | undefined
-/** The earliest moment that a caller of the next snapshot gave; undefined when one gave none. */
+/** The earliest moment that the callers of the next snapshot passed; undefined when one passed none. */
 let earliest: PidMoment | undefined
 
 /**
- * A snapshot taken after this call, with at least the processes that were started after a moment. It is shared by all
- * callers of the same turn: ending many runs costs one look.
+ * Returns a snapshot taken after this call, with at least the processes that were started after a moment. All callers
+ * in the same turn of the event loop share it: ending many runs needs one read of the process table.
  */
 export function nextSnapshot(since: PidMoment | undefined): Promise<ProcessSnapshot> {
   earliest = next === undefined ? since : earlier(earliest, since)
@@ -92,12 +96,13 @@ export function nextSnapshot(since: PidMoment | undefined): Promise<ProcessSnaps
   return next
 }
 
-/** One living process; undefined when there is none of that pid, or only its zombie. */
+/** Reads one running process; undefined when no process has the pid, or only a zombie. */
 export function readProcess(pid: number): ProcessEntry | undefined {
   if (!hasProc) return pid > 0 ? listProcesses(pid)[0] : undefined
   const stat = textIfReadable(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The name in parentheses is chosen by the process and may hold anything: fields are counted after the last one.
+  // The process chooses the name in parentheses, which can contain any text: fields are counted after the last
+  // parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state = '', ppid, pgid] = fields
   const startTime = fields[19]
@@ -109,32 +114,32 @@ export function isAlive(entry: Pick<ProcessEntry, 'pid' | 'startTime'>): boolean
   return readProcess(entry.pid)?.startTime === entry.startTime
 }
 
-/** The start of a process, in the order in which the kernel gives out pids. */
+/** The start of a process, in the order in which the kernel assigns pids. */
 export type PidMoment = {
   readonly pid: number
-  /** How many processes and threads had been started since boot, read before this one was started. */
+  /** How many processes and threads had been started since boot, read before this process was started. */
   readonly started: number
 }
 
-/** How many processes and threads were started since boot; undefined where the kernel does not say. */
+/** Returns how many processes and threads were started since boot; undefined if the kernel does not report it. */
 export function startedSinceBoot(): number | undefined {
   const found = /^processes (\d+)$/m.exec(textIfReadable('/proc/stat') ?? '')?.[1]
   return found === undefined ? undefined : Number(found)
 }
 
-/** The moment of a process that was started after the count was read. */
+/** Returns the moment of a process that was started after the count was read. */
 export function momentOf(pid: number, started: number | undefined): PidMoment | undefined {
   return started === undefined || pid <= 0 ? undefined : { pid, started }
 }
 
-/** The earlier of two moments; undefined when one is not known. */
+/** Returns the earlier of two moments; undefined when one is unknown. */
 export function earlier(a: PidMoment | undefined, b: PidMoment | undefined): PidMoment | undefined {
   if (a === undefined || b === undefined) return undefined
   return a.started <= b.started ? a : b
 }
 
 /**
- * A snapshot of a process and those that were started after it, which costs little; of all processes when pids can
+ * Returns a snapshot of a process and those that were started after it, which is fast; of all processes when pids can
  * have wrapped since.
  */
 export function snapshotSince(moment: PidMoment | undefined): ProcessSnapshot {
@@ -143,20 +148,23 @@ export function snapshotSince(moment: PidMoment | undefined): ProcessSnapshot {
     : new ProcessSnapshot((pid) => pid >= moment.pid)
 }
 
-/** Pids are given out in rising order, less those in use: each start, and each process, moves the next by one. */
+/**
+ * Pids are assigned in ascending order, except those in use: each start, and each existing process, advances the next
+ * one by one.
+ */
 function canHaveWrapped(moment: PidMoment): boolean {
   const started = startedSinceBoot()
   const threads = /\/(\d+) \d+\s*$/.exec(textIfReadable('/proc/loadavg') ?? '')?.[1]
   const maxPid = Number(textIfReadable('/proc/sys/kernel/pid_max') ?? 0)
-  // A count that does not rise although a process was started is none.
+  // A count that does not rise although a process was started is not valid.
   if (started === undefined || threads === undefined || started <= moment.started) return true
   return moment.pid + (started - moment.started) + Number(threads) + spare >= maxPid
 }
 
-/** For processes that are started while these numbers are read. */
+/** A margin for processes that are started while these numbers are read. */
 const spare = 100
 
-/** Where pids and start times mean what they say: this boot, this pid namespace. */
+/** Returns the scope in which pids and start times are valid: this boot and this pid namespace. */
 export function processScope(): string {
   const boot = textIfReadable('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown'
   return `${boot}/${linkIfReadable('/proc/self/ns/pid') ?? 'unknown'}`

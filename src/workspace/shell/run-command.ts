@@ -9,7 +9,7 @@ import { withTimeout } from './with-timeout.js'
 export type RunLimits = {
   readonly timeoutMs?: number | undefined
   readonly signals: readonly AbortSignal[]
-  /** Between TERM and KILL. */
+  /** The time between TERM and KILL. */
   readonly graceMs: number
   readonly killMs: number
   readonly limits: LimitWatch
@@ -18,16 +18,16 @@ export type RunLimits = {
 export type RunEnd = Exit & {
   readonly timedOut: boolean
   readonly aborted: boolean
-  /** The limit that ended it. */
+  /** The limit that ended the command. */
   readonly limit?: LimitReached | undefined
   readonly durationMs: number
-  /** What outlived the command. */
+  /** The processes that outlived the command. */
   readonly left: readonly ProcessEntry[]
 }
 
 /**
- * Waits for a command that was started. It is over when it exits, even if a child still holds its pipe. When the time
- * is up, a limit is reached or the host aborts, it and everything it started is ended.
+ * Waits for a command that was started. It ends when its process exits, even if a child still has its pipe open. When
+ * the time is over, a limit is reached or the host aborts, the command and everything it started is ended.
  */
 export async function runCommand(running: Running, limits: RunLimits): Promise<RunEnd> {
   const stop = watchForStop(limits)
@@ -45,7 +45,7 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
       const left = await afterExit(running, limits)
       return { ...exit, timedOut: false, aborted: false, limit: after(exit), durationMs, left }
     }
-    // Nothing polite for what takes the machine.
+    // No grace period for a command that exceeds a resource limit.
     if (why === 'limit') kill()
     const left = await endRun(running.trace, why === 'limit' ? { ...limits, graceMs: 0 } : limits)
     const exit = bySignal((await withTimeout(running.exit, 500)) ?? { exitCode: null })
@@ -64,7 +64,7 @@ export async function runCommand(running: Running, limits: RunLimits): Promise<R
 }
 
 async function afterExit(running: Running, limits: RunLimits): Promise<ProcessEntry[]> {
-  // Nothing outlives a contained command. This waits until the kernel has cleared up.
+  // No process outlives a contained command. This waits until the kernel has cleaned up.
   if (running.trace.contained) {
     const stuck = await endRun(running.trace, { graceMs: 0, killMs: limits.killMs })
     if (!(await drain(running)) && stuck.length === 0) running.stopReading()
@@ -72,7 +72,7 @@ async function afterExit(running: Running, limits: RunLimits): Promise<ProcessEn
   }
   const isPipeReleased = await drain(running)
   const left = findLeftovers(running.trace, { pipeHeld: !isPipeReleased })
-  // Held by a process we may not see: its output is not ours to wait for.
+  // A process that cannot be seen has the pipe open: its output is not waited for.
   if (!isPipeReleased && left.length === 0) running.stopReading()
   return left
 }
@@ -86,7 +86,7 @@ function watchForStop({ timeoutMs, signals }: RunLimits): Stop {
     onAbort = () => resolve('abort')
     if (signals.some((signal) => signal.aborted)) return onAbort()
     for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true })
-    // A longer delay than this would fire at once.
+    // `setTimeout` fires at once for a longer delay.
     if (timeoutMs !== undefined)
       timer = setTimeout(() => resolve('timeout'), Math.min(timeoutMs, 2 ** 31 - 1))
   })
@@ -99,7 +99,7 @@ function watchForStop({ timeoutMs, signals }: RunLimits): Stop {
   }
 }
 
-/** A sandbox exits with 128 and the number of the signal that ended its command. */
+/** A sandbox exits with 128 plus the number of the signal that ended its command. */
 function bySignal(exit: Exit): Exit {
   if (exit.exitCode === 128 + constants.signals.SIGTERM) return { exitCode: null, signal: 'SIGTERM' }
   if (exit.exitCode === 128 + constants.signals.SIGKILL) return { exitCode: null, signal: 'SIGKILL' }

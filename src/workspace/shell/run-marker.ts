@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 
-/** The variable by which every process of a run can be recognised, however far it moved from its parent. */
+/** The variable by which every process of a run can be recognised, even if it has detached from its parent. */
 export const markerVariable = 'CAPSTAN_RUN_ID'
 
 /**
- * A word that no other process has. Not taken from the session's id generator: a replayed session must not mistake the
- * processes of another one for its own, since what carries the word is killed.
+ * Returns a word that no other process has. Not taken from the session's id generator: a replayed session must not
+ * mistake the processes of another one for its own, because processes with the word are killed.
  */
 export function newToken(): string {
   return randomBytes(12).toString('hex')
 }
 
 /**
- * The marker's value for one run. A host that itself runs under Capstan keeps the outer words in front, so that the
+ * Returns the marker's value for one run. A host that itself runs under Capstan prepends the outer words, so that the
  * outer run still finds what the inner one started.
  */
 export function markerValue(hostToken: string, runToken: string, outer: string | undefined): string {

@@ -9,37 +9,39 @@ import {
   snapshotSince,
 } from './process-table.js'
 
-/** What is known of a run's processes: enough to find them all in the process table, whatever they did to get away. */
+/**
+ * What is known about a run's processes: enough to find all of them in the process table, even if they try to detach.
+ */
 export type RunTrace = {
   /**
-   * Carried in the environment of every process of the run: finds those that left the group (`setsid`, double fork).
+   * A word in the environment of every process of the run: finds those that left the group (`setsid`, double fork).
    * Absent: the environment is not read.
    */
   readonly token?: string | undefined
-  /** The process we started, which leads the group. */
+  /** The process that was started, which leads the group. */
   readonly leader: Pick<ProcessEntry, 'pid' | 'startTime'>
-  /** Carried in a limit of every process of the run: finds those that also threw their environment away. */
+  /** A value in a resource limit of every process of the run: finds those that also cleared their environment. */
   readonly mark?: number | undefined
   /** The marks of several runs. */
   readonly marks?: ReadonlySet<number> | undefined
-  /** The same for all runs of a host. */
+  /** The part of the mark that all runs of a host share. */
   readonly hostMark?: number | undefined
-  /** The named pipe of the run's output: finds those that neither carry the token nor the mark. */
+  /** The named pipe of the run's output: finds processes that have neither the token nor the mark. */
   readonly pipe?: string | undefined
-  /** Processes found earlier that nothing else would lead to again. */
+  /** Processes that were found earlier and could not be found again in any other way. */
   readonly known?: readonly ProcessEntry[] | undefined
-  /** The start of the first process: only it and younger ones need to be looked at. */
+  /** The start of the first process: only it and later ones need to be read. */
   readonly since?: PidMoment | undefined
-  /** The leader's end is the end of the rest, so it must get no polite signal. */
+  /** Whether the end of the leader ends the other processes; then the leader must not get SIGTERM. */
   readonly contained: boolean
 }
 
 export type EndOptions = { readonly graceMs: number; readonly killMs: number }
 
 /**
- * Ends every process of the run: TERM, and after the grace KILL, again and again until the process table shows none (a
- * process may fork while it is being looked for). Returns what could not be killed: nothing, unless the kernel holds
- * on to it.
+ * Ends every process of the run: TERM, and after the grace period KILL, repeatedly until the process table contains
+ * none (a process may fork while the table is read). Returns the processes that could not be killed: none, unless the
+ * kernel does not release one.
  */
 export async function endRun(trace: RunTrace, options: EndOptions): Promise<ProcessEntry[]> {
   const { graceMs, killMs } = options
@@ -74,12 +76,12 @@ async function lookFor(trace: RunTrace, options: FindOptions = {}): Promise<Proc
   }
 }
 
-/** A process that forks and ends while the table is read hides its child: an empty answer is then asked for again. */
+/** A process that forks and ends while the table is read hides its child: an empty result is then read again. */
 const maxLooks = 6
-/** The table is not read in one moment, so one empty look proves nothing. */
+/** The table is not read in one moment, so a single empty result proves nothing. */
 const emptyLooks = 2
 
-/** The same at once, for the end of a command. */
+/** Finds the remaining processes synchronously, for the end of a command. */
 export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEntry[] {
   for (let look = 1; ; look++) {
     const snapshot = snapshotSince(trace.since)
@@ -89,8 +91,8 @@ export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEnt
 }
 
 /**
- * The living processes of a run: those in its group, those that carry its token or its mark, those that hold its pipe
- * (asked for only when someone does), and all their descendants.
+ * Returns the running processes of a run: those in its group, those that have its token or its mark, those that have
+ * its pipe open (checked only when `pipeHeld` is set), and all their descendants.
  */
 export function findMembers(
   trace: RunTrace,
@@ -99,10 +101,11 @@ export function findMembers(
 ): ProcessEntry[] {
   const { entries } = snapshot
   const leader = readProcess(trace.leader.pid)
-  // A pid is not given out again while a group of that number exists: another process there means our group is gone.
+  // A pid is not reused while a group of that number exists: another process with the pid means that the group has
+  // ended.
   const groupIsOurs = leader === undefined || leader.startTime === trace.leader.startTime
   const known = new Map(trace.known?.map((entry) => [entry.pid, entry.startTime]))
-  // 0 where the leader was gone before it could be read.
+  // 0 if the leader had ended before it could be read.
   const leaderStart = Number(trace.leader.startTime)
   const members = new Map<number, ProcessEntry>()
   for (const entry of entries) {
@@ -110,7 +113,8 @@ export function findMembers(
     if (
       (groupIsOurs && entry.pgid === trace.leader.pid) ||
       known.get(entry.pid) === entry.startTime ||
-      // What started before the leader inherited nothing from it: its environment and limits need not be read.
+      // A process that started before the leader inherited nothing from it: its environment and limits need not be
+      // read.
       (Number(entry.startTime) >= leaderStart &&
         ((trace.token !== undefined && snapshot.carriesWord(entry, trace.token)) ||
           isMarked(trace, () => snapshot.markOf(entry)))) ||
@@ -131,7 +135,7 @@ function isMarked({ mark, marks, hostMark }: RunTrace, read: () => number | unde
 }
 
 export type FindOptions = {
-  /** A process still has the output pipe open: look for it. */
+  /** Whether a process still has the output pipe open and has to be found. */
   readonly pipeHeld?: boolean | undefined
 }
 
@@ -147,11 +151,12 @@ function addDescendants(members: Map<number, ProcessEntry>, entries: readonly Pr
 }
 
 function signal(trace: RunTrace, members: readonly ProcessEntry[], name: 'SIGTERM' | 'SIGKILL'): void {
-  // The group at once, so that no member can fork a replacement between two signals; then those outside it one by one.
+  // The group is signalled at once, so that no member can fork a replacement between two signals; then the processes
+  // outside it, one by one.
   const spared = trace.contained && name === 'SIGTERM'
   if (!spared && members.some((entry) => entry.pgid === trace.leader.pid)) send(-trace.leader.pid, name)
   for (const entry of members) {
-    // It may have left the group since it was found, and then the signal to the group has missed it.
+    // The process may have left the group since it was found, and then the signal to the group has missed it.
     const now = readProcess(entry.pid)
     if (now?.startTime === entry.startTime && (spared || now.pgid !== trace.leader.pid)) send(entry.pid, name)
   }
@@ -161,7 +166,7 @@ function send(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name)
   } catch (error) {
-    // Gone in the meantime is what we want; a process that is not ours to signal shows up as left over.
+    // A process that has ended in the meantime is fine; one that cannot be signalled is reported as left over.
     if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM')))
       throw error
   }

@@ -9,7 +9,7 @@ import { OutputPipes } from './output-pipe.js'
 
 /** What a shell uses after it has run a command. */
 export type ShellWorkspace = {
-  /** The real directories of the workspace; commands run in the first unless they say otherwise. */
+  /** The real directories of the workspace; commands run in the first by default. */
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   readonly pipes: OutputPipes

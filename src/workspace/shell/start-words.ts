@@ -6,15 +6,15 @@ export type StartOptions = {
   readonly streams?: 'joined' | 'apart' | undefined
   /** A number that marks every process of the command, see `process-mark.ts`. */
   readonly mark?: number | undefined
-  /** How many processes the user of the command can have in all. */
+  /** The maximum number of all processes of the command's user. */
   readonly userProcesses?: number | undefined
 }
 
 /**
- * The words in front of a command that prepare its process: close every inherited descriptor but 0 to 2, set the
- * limits that hold for each single process, and join the two output streams unless they stay apart. A limit that cannot
- * be raised stays as low as it is. No limit of address space: programs reserve much more than they use.
- * Core dumps are always off: they hold the memory, and with it the secrets, of what crashed (SEC-120).
+ * Returns the command line with a prefix that prepares the process: it closes every inherited descriptor but 0 to 2,
+ * sets the limits for each single process, and joins the two output streams unless they stay apart. A limit that cannot
+ * be raised stays as low as it is. Address space is not limited: programs reserve much more than they use. Core dumps
+ * are always off: they contain the memory, including the secrets, of the crashed program (SEC-120).
  */
 export function limited(
   argv: readonly string[],
@@ -25,7 +25,7 @@ export function limited(
   const { cpuSeconds, openFiles } = limits
   const fileBytes = smaller(limits.fileBytes, limits.diskBytes)
   const settings = ['ulimit -c 0']
-  // At the upper limit the kernel kills without saying why; at the lower one the signal says it.
+  // At the hard limit the kernel kills without a reason; at the soft limit the signal shows it.
   if (cpuSeconds !== undefined)
     settings.push(`ulimit -S -t ${Math.ceil(cpuSeconds)}`, `ulimit -H -t ${Math.ceil(cpuSeconds) + 5}`)
   if (fileBytes !== undefined) settings.push(`ulimit -f ${Math.ceil(fileBytes / shell.fileBlock)}`)
@@ -45,8 +45,8 @@ export function limited(
 }
 
 /**
- * How many processes a user can have while a command runs that shares the user's processes with everything else: those
- * of now, the limit, and room for others. The kernel does not hold root to it.
+ * Returns how many processes a user can have while a command runs that counts together with the user's other processes:
+ * the current number, the limit, and a margin for others. The kernel does not apply it to root.
  */
 export function userProcesses({ processes }: ResourceLimits): number | undefined {
   if (processes === undefined) return undefined
@@ -65,7 +65,10 @@ type StartShell = {
   readonly closeDescriptors: string
 }
 
-/** Node closes what it opened itself; what the host inherited above descriptor 15 would pass on to every command. */
+/**
+ * Node closes the descriptors that it opened itself; those that the host inherited above 15 would be passed on to every
+ * command.
+ */
 const bash: StartShell = {
   words: ['/bin/bash', '--noprofile', '--norc'],
   fileBlock: 1024,

@@ -5,7 +5,7 @@ import { type LedgerContent, machineName, readLedger, type Stub, stubContent } f
 import { isAlive, ProcessSnapshot, processScope } from './process-table.js'
 import { endRun } from './run-trace.js'
 
-/** Clears up after hosts that died without doing so, and whose watcher died as well. Says how many there were. */
+/** Cleans up after hosts that died without doing so, and whose watcher died as well. Returns how many there were. */
 export async function sweepLedgers(directory: string): Promise<number> {
   const ledgers = readAll(directory)
   const dead = ledgers.filter(({ content }) => isDead(content))
@@ -22,19 +22,19 @@ export async function sweepLedgers(directory: string): Promise<number> {
   return dead.length
 }
 
-/** The placeholders that other living hosts keep in use. */
+/** Returns the placeholders that other running hosts use. */
 export function stubsOfOthers(directory: string, ownToken: string): Set<string> {
   const others = readAll(directory).filter(({ content }) => content.token !== ownToken && !isDead(content))
   return new Set(others.flatMap(({ content }) => content.stubs.map(({ path }) => path)))
 }
 
-/** Removes a placeholder if it is still what we made: an empty directory, or a file with nothing of the user's. */
+/** Removes a placeholder if it is unchanged: an empty directory, or a file without content of the user. */
 export async function removeStub({ kind, path }: Stub): Promise<void> {
   try {
     if (kind === 'directory') await rmdir(path)
     else if (await isPlaceholder(path)) await unlink(path)
   } catch (error) {
-    // Someone filled it or took it away: then it is theirs.
+    // Another process filled or removed it: then it belongs to that process.
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (typeof code !== 'string') throw error
   }
@@ -47,11 +47,11 @@ async function isPlaceholder(path: string): Promise<boolean> {
 
 function readAll(directory: string): { file: string; content: LedgerContent }[] {
   return readdirSync(directory).flatMap((name) => {
-    // A `.new` is one that its host died over while writing it.
+    // A `.new` is from a host that died while writing it.
     if (!/\.ledger(?:\.new)?$/.test(name)) return []
     const file = join(directory, name)
     try {
-      // What another user put there is not ours to believe: it says which processes to kill.
+      // A file of another user is not trusted, because it lists processes to kill.
       if (statSync(file).uid !== process.getuid?.()) return []
       const content = readLedger(file)
       return content === undefined ? [] : [{ file, content }]
@@ -65,7 +65,7 @@ function readAll(directory: string): { file: string; content: LedgerContent }[] 
 function isDead(content: LedgerContent): boolean {
   const scope = processScope()
   if (content.scope === scope) return !isAlive(content.host)
-  // Another boot of this machine: all its processes are gone. Another container or machine: not ours to judge.
+  // From another boot of this machine: all its processes have ended. From another container or machine: unknown.
   const sameBoot = content.scope.split('/')[0] === scope.split('/')[0]
   return !sameBoot && content.hostname === machineName()
 }

@@ -8,11 +8,13 @@ export type UnconfinedOptions = {
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly path?: string | undefined
   readonly limits: ResourceLimits
-  /** Commands have the environment of the user, with the user's home directory. */
+  /** Whether commands have the environment of the user, with the user's home directory. */
   readonly asUser?: boolean | undefined
 }
 
-/** No sandbox: the command has every right of the host's user. Its environment is separate, unless `asUser`. */
+/**
+ * No sandbox: the command has all permissions of the host's user. Its environment is separate, unless `asUser` is set.
+ */
 export function unconfined(options: UnconfinedOptions): Confinement {
   const { limits } = options
   return {

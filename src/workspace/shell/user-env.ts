@@ -5,16 +5,16 @@ import { markerVariable } from './run-marker.js'
 
 export type UserEnvironmentOptions = {
   readonly marker: string
-  /** Where programs are looked for; the fixed list when absent. */
+  /** The search path for programs. Default: a fixed list. */
   readonly path?: string | undefined
-  /** Variables that the entry of the program names. */
+  /** The variables of the program's configuration entry. */
   readonly extra?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * The environment of a program that the host names and that runs as the user would run it: the user's home, locale,
- * certificates and proxies, and the variables of its entry. A list of what is passed on, so that no key of the host is
- * among them (SEC-181).
+ * Returns the environment of a program that the host configured and that runs as if the user started it: the user's
+ * home, locale, certificates and proxies, and the variables of its entry. It is a list of what is passed on, so that no
+ * key of the host is included (SEC-181).
  */
 export function userEnvironment(options: UserEnvironmentOptions): ChildEnvironment {
   const own = Object.entries(process.env).flatMap(([name, value]) =>
@@ -33,7 +33,7 @@ const passedOn =
   /^(?:HOME|USER|LOGNAME|SHELL|TERM|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TMP|TEMP|XDG_[A-Z]+_(?:HOME|DIRS|DIR)|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS)$/
 const proxies = /^(?:https?|all|no)_proxy$/i
 
-/** The address of a proxy may carry a password: then it is not passed on. */
+/** The address of a proxy may contain a password: then it is not passed on. */
 function isPassedOn(name: string, value: string): boolean {
   return passedOn.test(name) || (proxies.test(name) && !value.includes('@'))
 }

@@ -1,4 +1,4 @@
-/** The promise's value, or undefined when it takes longer than that. Leaves no timer behind. */
+/** Returns the promise's value, or undefined when it takes longer than the limit. No timer remains. */
 export async function withTimeout<T>(promise: Promise<T>, limitMs: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -2,7 +2,9 @@ import { realpath, stat } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
 import { ShellDirectoryError } from './errors.js'
 
-/** The real directory of a command. One that the model chose is always inside the workspace (SEC-137). */
+/**
+ * Returns the real directory of a command. A directory that the model chose is always inside the workspace (SEC-137).
+ */
 export async function directoryInside(
   roots: readonly [string, ...string[]],
   wanted: string | undefined,
@@ -18,7 +20,7 @@ export async function directoryInside(
   return real
 }
 
-/** The real directory that a host names, wherever it is; relative paths begin at `root`. */
+/** Returns the real path of a directory that a host named, wherever it is; relative paths begin at `root`. */
 export async function directoryAt(root: string, wanted: string | undefined, where = ''): Promise<string> {
   if (wanted === undefined) return root
   const path = resolve(root, wanted)

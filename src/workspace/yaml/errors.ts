@@ -1,6 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/** A text that is not the YAML we take. `line` counts from 1, in the file that it came from. */
+/** Thrown for a text that is not valid or supported YAML. `line` counts from 1, in the file that contains the text. */
 export class YamlError extends CapstanError {
   readonly line: number
   /** The message without the line. */

@@ -3,10 +3,10 @@ import { quoted, type SourceText } from './source-text.js'
 
 export type Read = { readonly value: unknown; readonly end: number }
 
-/** Deeper than anything a person writes. */
+/** Deeper than any hand-written file. */
 export const deepest = 32
 
-/** `"…"` or `'…'` at this place of the text. */
+/** Parses `"…"` or `'…'` at this offset of the text. */
 export function readQuoted(
   source: SourceText,
   offset: number,
@@ -29,20 +29,20 @@ export function readQuoted(
   return { value, end: at + 1 }
 }
 
-/** `[…]` or `{…}` at this place of the text. */
+/** Parses `[…]` or `{…}` at this offset of the text. */
 export function readFlow(source: SourceText, offset: number, depth: number): Read {
   if (depth > deepest) throw source.problem(`nested deeper than ${deepest} levels`)
   return source.text[offset] === '[' ? readList(source, offset, depth) : readMap(source, offset, depth)
 }
 
-/** Sets a key of a mapping, which must be new and harmless. */
+/** Sets a key of a mapping. Throws for a duplicate or unsafe key. */
 export function setKey(source: SourceText, map: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__' || key === '<<') throw source.problem(`the key ${quoted(key)} is not allowed`)
   if (Object.hasOwn(map, key)) throw source.problem(`the key ${quoted(key)} occurs twice`)
   map[key] = value
 }
 
-/** Throws for what begins with a sign that means something we do not take. */
+/** Throws for a text that begins with an indicator that is not supported. */
 export function refuseSigns(source: SourceText, text: string): void {
   const meaning = /^[:?](?:[ \t]|$)/.test(text) ? 'the sign of a key' : signs[text[0] ?? '']
   if (meaning !== undefined)

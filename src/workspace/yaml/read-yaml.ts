@@ -12,13 +12,13 @@ export type YamlFields = {
 const maxYamlLength = 64 * 1024
 
 /**
- * Reads the YAML of a Markdown file's front matter and of small configuration files: one mapping, with block and flow
+ * Parses the YAML of a Markdown file's front matter and of small configuration files: one mapping, with block and flow
  * collections and all kinds of scalars. Anchors, aliases and tags are rejected, so that no small text becomes a large
- * value. A plain text that contains a colon and a blank, which YAML wants quoted and people do not quote, is accepted.
- * Throws {@link YamlError} with the line.
+ * value. A plain text that contains a colon and a space, which YAML requires to be quoted and users often do not quote,
+ * is accepted. Throws {@link YamlError} with the line.
  *
  * Hand-written because callers are synchronous and `capstan run` reads agents and skills before its first request:
- * loading the package `yaml` takes about 12 ms of CPU more, which is more than the start budget has left. Converting
+ * loading the package `yaml` takes about 12 ms more CPU time, which is more than the start budget has left. Converting
  * 800 bytes of nested `? ` takes that package more than 20 s, and these files are not trusted.
  */
 export function readYaml(text: string, firstLine = 1): YamlFields {
@@ -39,7 +39,7 @@ export function readYaml(text: string, firstLine = 1): YamlFields {
   return { fields: value as Record<string, unknown>, lines }
 }
 
-/** Whatever begins on the next line, which is indented at least so far. */
+/** Parses the value that begins on the next line, which is indented by at least `least`. */
 function readNode(source: SourceText, least: number, depth: number): unknown {
   const line = source.peek()
   if (line === undefined || line.indent < least) return null
@@ -81,7 +81,7 @@ function readSequence(source: SourceText, indent: number, depth: number): unknow
   return items
 }
 
-/** The value that begins at this column of the next line, and belongs to something that is indented `outer`. */
+/** Parses the value that begins at this column of the next line. Its parent is indented by `outer`. */
 function readValue(source: SourceText, column: number, outer: number, depth: number, ofKey = false): unknown {
   const line = source.lines[source.at] ?? ''
   const start = column + indentOf(line.slice(column).replace(/\t/g, ' '))
@@ -103,7 +103,7 @@ function readValue(source: SourceText, column: number, outer: number, depth: num
   return plainValue(readPlain(source, text, outer))
 }
 
-/** Reads the value below a key, or nothing. A list can have the same indentation as its key. */
+/** Parses the value below a key, if there is one. A list can have the same indentation as its key. */
 function readBelow(source: SourceText, outer: number, depth: number): unknown {
   source.at += 1
   const next = source.peek()
@@ -112,7 +112,7 @@ function readBelow(source: SourceText, outer: number, depth: number): unknown {
   return next.indent === outer && isItem(next.text) ? readSequence(source, outer, depth + 1) : null
 }
 
-/** A text without quotes, which can continue on lines that are indented further. */
+/** Parses a text without quotes, which can continue on lines that are indented further. */
 function readPlain(source: SourceText, first: string, outer: number): string {
   const lines = [withoutComment(first)]
   let commented = lines[0] !== first
@@ -131,7 +131,7 @@ function readPlain(source: SourceText, first: string, outer: number): string {
   return foldLines(lines)
 }
 
-/** A text after `|` or `>`, line by line. */
+/** Parses a text after `|` or `>`, line by line. */
 function readBlock(source: SourceText, header: string, outer: number): string {
   const found = /^([|>])([+-]?)([1-9]?)([+-]?)[ \t]*(?:#.*)?$/.exec(header)
   if (found === null) throw source.problem(`${quoted(header)} begins with a sign of YAML; put it in quotes`)
@@ -155,13 +155,13 @@ function readBlock(source: SourceText, header: string, outer: number): string {
   }
   const text = style === '|' ? lines.join('\n') : foldBlock(lines)
   const chomp = sign === '' ? late : sign
-  // The last break of the file is the end of its last line, and no line of its own.
+  // The last line break of the file ends its last line, and does not begin another.
   const atEnd = source.at >= source.lines.length ? 1 : 0
   if (chomp === '+') return text + '\n'.repeat(Math.max(0, tail - atEnd) + (lines.length > 0 ? 1 : 0))
   return chomp === '-' || lines.length === 0 ? text : `${text}\n`
 }
 
-/** The key at the head of a line and how long it is with its colon. */
+/** Returns the key at the beginning of a line and its length including the colon. */
 function keyOf(
   source: SourceText,
   text: string,
@@ -192,7 +192,7 @@ function withoutComment(text: string): string {
   return at < 0 ? text : trimBlanksEnd(text.slice(0, at))
 }
 
-/** Where a comment begins: at a "#" after a blank. */
+/** Returns where a comment begins: at a "#" after a space. */
 function commentAt(text: string): number {
   for (let at = text.indexOf('#'); at >= 0; at = text.indexOf('#', at + 1))
     if (at === 0 || text[at - 1] === ' ' || text[at - 1] === '\t') return at

@@ -1,4 +1,4 @@
-/** The value of a scalar without quotes: null, a boolean, a number, else its text. */
+/** Returns the value of a scalar without quotes: null, a boolean, a number, otherwise its text. */
 export function plainValue(text: string): unknown {
   if (/^(?:|~|null|Null|NULL)$/.test(text)) return null
   if (/^(?:true|True|TRUE)$/.test(text)) return true
@@ -8,7 +8,7 @@ export function plainValue(text: string): unknown {
   return /^0(?:x[\da-fA-F]+|o[0-7]+)$/.test(text) ? Number(text) : text
 }
 
-/** Lines of one scalar put together: a line break is a blank, and each empty line a line break. */
+/** Joins the lines of one scalar: a line break becomes a space, and each empty line a line break. */
 export function foldLines(lines: readonly string[]): string {
   let folded = lines[0] ?? ''
   let empty = 0
@@ -23,12 +23,12 @@ export function foldLines(lines: readonly string[]): string {
   return folded
 }
 
-/** The text between single quotes. */
+/** Returns the text between single quotes. */
 export function singleQuoted(raw: string): string {
   return foldLines(trimmedLines(raw)).replaceAll("''", "'")
 }
 
-/** The text between double quotes; undefined when it holds an escape that does not exist. */
+/** Returns the text between double quotes; undefined when it contains an invalid escape. */
 export function doubleQuoted(raw: string): string | undefined {
   const lines: string[] = []
   let open = false
@@ -52,7 +52,7 @@ export function doubleQuoted(raw: string): string | undefined {
   return wrong ? undefined : text
 }
 
-/** The lines of a block scalar that begins with `>`: lines that are indented further keep their breaks. */
+/** Joins the lines of a block scalar that begins with `>`: lines that are indented further keep their breaks. */
 export function foldBlock(lines: readonly string[]): string {
   let folded = ''
   let empty = 0
@@ -71,7 +71,7 @@ export function foldBlock(lines: readonly string[]): string {
   return folded
 }
 
-/** Without the blanks and tabs around it: the only ones that YAML takes for such. */
+/** Removes the spaces and tabs around a text: the only characters that are white space in YAML. */
 export function trimBlanks(text: string): string {
   let start = 0
   while (isBlank(text[start])) start += 1

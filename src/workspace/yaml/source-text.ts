@@ -1,17 +1,17 @@
 import { YamlError } from './errors.js'
 import { trimBlanks, trimBlanksEnd } from './scalars.js'
 
-/** A text by lines and by characters, with a place in it. */
+/** A text with access by line and by character, and a current position. */
 export class SourceText {
   readonly text: string
-  /** A sequence's dash is blanked out here once it was read, so that its value is on a line like any other. */
+  /** A sequence's dash is replaced by a space after it was read, so that its value is on a line like any other. */
   readonly lines: string[]
   readonly #starts: number[] = []
   readonly #firstLine: number
-  /** The line that comes next. */
+  /** The index of the next line. */
   at = 0
 
-  /** `firstLine` is the number of its first line in the file that it was taken from. */
+  /** `firstLine` is the number of the text's first line in its file. */
   constructor(text: string, firstLine: number) {
     this.text = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n')
     this.lines = this.text.split('\n')
@@ -23,7 +23,7 @@ export class SourceText {
     }
   }
 
-  /** The next line that says something, and how far it is indented; undefined at the end. */
+  /** Returns the next line that has content, and its indentation; undefined at the end. */
   peek(): { readonly indent: number; readonly text: string } | undefined {
     while (this.at < this.lines.length) {
       const line = this.lines[this.at] ?? ''
@@ -38,7 +38,7 @@ export class SourceText {
     return undefined
   }
 
-  /** Where a column of the next line is in the whole text. */
+  /** Returns the offset of a column of the next line in the whole text. */
   offset(column: number): number {
     return (this.#starts[this.at] ?? 0) + column
   }
@@ -54,12 +54,12 @@ export class SourceText {
     this.at += 1
   }
 
-  /** Makes the line of this place the next one. */
+  /** Makes the line that contains this offset the next one. */
   goTo(offset: number): void {
     while (this.at + 1 < this.#starts.length && (this.#starts[this.at + 1] ?? 0) <= offset) this.at += 1
   }
 
-  /** The number of the next line in its file. */
+  /** Returns the number of the next line in its file. */
   lineNumber(): number {
     return this.#firstLine + Math.min(this.at, this.lines.length - 1)
   }
@@ -75,7 +75,7 @@ export function indentOf(line: string): number {
   return indent
 }
 
-/** Short enough for a message. */
+/** Returns the text in quotes, shortened for a message. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text)
 }
