@@ -114,7 +114,7 @@ export interface Workspace {
    * Returns the target of an absolute path through every link; with `follow: false` a link at its end is not followed.
    */
   followLinks(path: string, follow: boolean): Promise<PathFacts>
-  /** Returns the first file below a directory that matches, or a text that says why the search ended early. */
+  /** Returns the first file below a directory that matches, or a text with the reason why the search ended early. */
   findBelow(directory: string, fits: (path: string) => boolean): Promise<string | undefined>
   /** Returns the runtime of one call, limited by its permit and stopped by its signal. */
   runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
@@ -270,8 +270,7 @@ export function commonShellOptions(
     sandboxOptions: {
       ...options.sandboxOptions,
       scratch: () => scratch.path,
-      // The directory of all scratch directories is hidden as a whole; a directory that other programs use too cannot
-      // be.
+      // Hidden as a whole, for all sessions; that is only possible for a directory that no other program uses.
       scratchBase: options.scratchDir ?? defaultScratchBase(),
     },
     onNotice: options.onNotice,
@@ -349,10 +348,7 @@ export function netFor(
   }
 }
 
-/**
- * Creates the shell of one call, which checks each command with the call's permit. `confine` returns the restrictions
- * of the sandbox.
- */
+/** Creates the shell of one call, which checks each command with its permit. `confine`: the sandbox restrictions. */
 export function shellFor(
   shell: WorkspaceShell,
   root: string,

@@ -4,10 +4,7 @@ import { dirname, join } from 'node:path'
 /** A directory in which files of a project are looked for, and the tree that their real paths must be in. */
 export type ProjectDirectory = { readonly directory: string; readonly tree: string }
 
-/**
- * Returns the directories from the root of the repository down to the workspace; only the workspace if there is no
- * repository.
- */
+/** Returns the directories from the root of the repository to the workspace; without one, the workspace only. */
 export function projectDirectories(root: string): ProjectDirectory[] {
   const chain: string[] = []
   for (let at = root; ; at = dirname(at)) {

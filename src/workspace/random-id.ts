@@ -7,8 +7,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
  */
 export function randomId(): string {
   if (used === pool.length && !fill()) {
-    // Node concatenates the id from twenty strings, which V8 would keep in memory as long as the id: ten times its
-    // size.
+    // Node concatenates the id from twenty strings, which V8 would keep as long as the id: ten times its size.
     return Buffer.from(crypto.randomUUID(), 'latin1').toString('latin1')
   }
   const start = used

@@ -30,9 +30,7 @@ export type ServerProgram = {
   readonly sandbox?: 'workspace' | 'off' | undefined
   /** Whether the entry came with the workspace: then its directory must be inside. */
   readonly fromWorkspace?: boolean | undefined
-  /**
-   * The hosts it can reach when it is confined, including private ones that are named explicitly. Empty: no network.
-   */
+  /** The hosts it can reach when it is confined, private ones only if they are named. Empty: no network. */
   readonly allowHosts?: readonly string[] | undefined
   /** The directories of the workspace it can write to when it is confined; `.` is all of it. Empty: read-only. */
   readonly writable?: readonly string[] | undefined
@@ -40,10 +38,7 @@ export type ServerProgram = {
   readonly readOnly?: readonly string[] | undefined
 }
 
-/**
- * Starts a server. A server is a separate principal: its grants come from its configuration, not from the permissions
- * of commands.
- */
+/** A server is a separate principal: its grants come from its configuration, not from what commands can do. */
 export async function startServerProgram(
   base: Pick<LocalShellOptions, 'root' | 'roots' | 'ledgerDir' | 'sandbox' | 'onNotice' | 'limits'> & {
     readonly sandboxOptions: NonNullable<LocalShellOptions['sandboxOptions']>

@@ -95,19 +95,19 @@ export interface BackendProcess {
   end(): Promise<void>
 }
 
-/** Whether a session works on a backend of its own, not in a directory of this machine. */
+/** Whether a session uses a backend other than a directory of this machine. */
 export function isBackend(
   backend: LocalWorkspaceBackend | WorkspaceBackend | undefined,
 ): backend is WorkspaceBackend {
   return backend !== undefined && 'open' in backend
 }
 
-/** The address of a workspace on a backend, as logs have it. A directory of this machine never looks like this. */
+/** Returns the address of a workspace on a backend, as stored in logs. It never looks like a path of this machine. */
 export function backendAddress({ kind, root }: Pick<WorkspaceBackend, 'kind' | 'root'>): string {
   return `${kind}://${root}`
 }
 
-/** The kind of backend that an address names; undefined for a directory of this machine. */
+/** Returns the kind of backend that an address names; undefined for a directory of this machine. */
 export function kindInAddress(address: string): string | undefined {
   return /^([a-z][a-z0-9-]*):\/\//.exec(address)?.[1]
 }

@@ -80,8 +80,7 @@ export class CommandCopy {
   }
 
   /**
-   * Writes the changes of commands to the workspace. Returns a sentence for each kind of change that the workspace
-   * cannot have.
+   * Writes the changes of commands to the workspace. Returns a sentence for each kind that the workspace cannot have.
    */
   async takeBack(): Promise<readonly string[]> {
     return this.#alone(() => this.#takeBack())
@@ -112,10 +111,7 @@ export class CommandCopy {
     })
   }
 
-  /**
-   * Returns the identity of the workspace file that an entry of the copy corresponds to, when that file has several
-   * names.
-   */
+  /** Returns the identity of the workspace file of an entry of the copy, when that file has several names. */
   sameFile(path: string): string | undefined {
     return this.#sameFile.get(path.slice(this.directory.length + 1))
   }
@@ -287,9 +283,7 @@ export class CommandCopy {
     return []
   }
 
-  /**
-   * Returns why the workspace cannot have an entry. `repositories`: the git directories that it had before the command.
-   */
+  /** Returns why the workspace cannot have an entry. `repositories`: its git directories before the command. */
   #refusalOf(
     path: string,
     ours: string,

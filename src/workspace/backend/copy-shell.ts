@@ -39,9 +39,7 @@ export type CopyShellOptions = {
 export interface CopyShell extends WorkspaceShell {
   /** Returns the restrictions that the sandbox puts on the commands of a call. */
   confine(permit: WorkspacePermit): Promise<CallConfinement>
-  /**
-   * Writes all changes of commands to the workspace, and commits it. Throws when the workspace cannot have all of them.
-   */
+  /** Writes all changes of commands to the workspace, and commits it. Throws when it cannot have all of them. */
   commit(work: () => Promise<CommitOutcome>): Promise<CommitOutcome>
   /**
    * Ends the commands and removes the copy, including changes that the workspace cannot have. All other changes are

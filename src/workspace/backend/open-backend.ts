@@ -152,9 +152,7 @@ function workspaceOn(
   }
 }
 
-/**
- * Opens the shell of this machine on a copy, which commands see at the path of the workspace where that is possible.
- */
+/** Opens the shell of this machine on a copy, which commands see at the path of the workspace where possible. */
 function shellOnCopy(
   directory: string,
   shownAt: string | undefined,

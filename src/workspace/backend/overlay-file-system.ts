@@ -9,7 +9,7 @@ import { tolerate } from '../files/system-error.js'
 import { WorkspaceBackendError } from './errors.js'
 
 /**
- * A difference from the disk at one path. `base` is the version of the file on the disk before, null when there was
+ * A difference from the disk at one path. `base`: the earlier version of the file on the disk, null when there was
  * none.
  */
 export type OverlayChange =
@@ -57,9 +57,7 @@ export function createOverlayFileSystem(
   limits: OverlayLimits,
 ): OverlayFileSystem {
   const upper = new Map<string, Node>()
-  /**
-   * The version of a file on the disk when it was first changed; `link` or `directory` for entries that are not files.
-   */
+  /** The version of a file on the disk when it was first changed; `link` or `directory` for other entries. */
   const bases = new Map<string, string | null>()
   let last: Promise<unknown> = Promise.resolve()
 

@@ -6,10 +6,7 @@ export type ClientHello = {
   readonly encrypted: boolean
 }
 
-/**
- * Reads the first message of a TLS client, also when it is split into several records. Returns `more` when the message
- * is incomplete.
- */
+/** Reads the first message of a TLS client, also from several records. Returns `more` when it is incomplete. */
 export function readClientHello(bytes: Buffer): ClientHello | 'more' | 'malformed' {
   const parts: Buffer[] = []
   let at = 0

@@ -155,8 +155,7 @@ function send({ parts, exchange, incoming, answer, target, scheme, path, headers
   upstream.on('response', (response) => {
     const { statusCode = 0 } = response
     const objection = hidden.length === 0 ? undefined : unsearchable(response)
-    // Node's parser accepts any three digits, but its server throws for a status below 100, where no caller can catch
-    // it.
+    // Node's parser accepts any three digits, but its server throws below 100, where no caller can catch it.
     if (statusCode < 100 || objection !== undefined) {
       fail(objection ?? `it answered with the status ${statusCode}`)
       upstream.destroy()
@@ -205,9 +204,7 @@ function requestHeaders(incoming: IncomingMessage): Headers {
   return headers
 }
 
-/**
- * Returns why a response cannot be searched for secrets: a server can compress it although the proxy asks it not to.
- */
+/** Returns why a response cannot be searched for secrets: a server can compress it against the proxy's request. */
 function unsearchable({ headers }: IncomingMessage): string | undefined {
   const encodings = [headers['content-encoding'], headers['transfer-encoding']]
     .flatMap((value) => (value ?? '').split(','))

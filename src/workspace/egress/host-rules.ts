@@ -59,9 +59,7 @@ export function narrowingRules(patterns: readonly string[]): HostRule[] {
   })
 }
 
-/**
- * Returns the first rule that allows a connection to this host and port. The host must be normalized by `plainHost`.
- */
+/** Returns the first rule that allows a connection to this host and port; the host as returned by `plainHost`. */
 export function ruleFor(rules: readonly HostRule[], host: string, port: number): HostRule | undefined {
   return rules.find((rule) => (rule.ports === undefined || rule.ports.includes(port)) && isNamed(rule, host))
 }

@@ -69,8 +69,7 @@ const notForSecrets = new Set([
 ])
 
 function checkHeader({ host, header, value }: HostSecret): void {
-  // Does not use Node's validation functions: their errors contain the value, and sessions without network would load
-  // `http`.
+  // Not with Node's functions: their errors contain the value, and sessions without network would load `http`.
   if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(header) || notForSecrets.has(header.toLowerCase()))
     throw new HostSecretError(host, `cannot set the header ${JSON.stringify(header)}`)
   if (typeof value === 'string' && !isHeaderValue(value)) throw new HostSecretError(host, notForHeaders)

@@ -49,10 +49,7 @@ export type NetworkLimits = {
   readonly maxDownloadBytes?: number | undefined
 }
 
-/**
- * Returns the texts that must not reach the command in a response: the value, and the part after a scheme such as
- * `Bearer`.
- */
+/** Returns the texts to hide from the command in a response: the value, and the part after a scheme like `Bearer`. */
 export function hiddenTexts(value: string): readonly string[] {
   const token = /^[\w-]+ +(\S{8,})$/.exec(value)?.[1]
   return [...new Set([value, token ?? value])].filter((text) => text.length >= 8)

@@ -45,8 +45,7 @@ function recognise(bytes: Buffer): Opening | undefined {
   }
   const start = bytes.toString('latin1', 0, maxLineBytes)
   const [line = ''] = start.split('\n', 1)
-  // HTTP requests begin with a method in capital letters, but so do commands of other protocols: the end of the line
-  // decides.
+  // HTTP and other protocols begin with a word in capital letters: the end of the line decides which it is.
   if (!/^[A-Z]+(?: |$)/.test(line)) return { kind: 'other' }
   if (line.length === start.length && start.length < maxLineBytes) return undefined
   return / HTTP\/1\.[01]\r?$/.test(line) ? { kind: 'http' } : { kind: 'other' }

@@ -152,9 +152,7 @@ export async function startProxy(options: ProxyOptions): Promise<FilteringProxy>
 
 const challenge = 'Basic realm="capstan"'
 
-/**
- * Whether a client can use the proxy. On a port, which other programs of the machine can reach, a password is required.
- */
+/** Whether a client can use the proxy. A port, which other programs can reach, requires the password. */
 function isAdmitted({ headers }: IncomingMessage, password: string | undefined): boolean {
   if (password === undefined) return true
   const [, encoded = ''] = /^basic +(\S+)$/i.exec(headers['proxy-authorization'] ?? '') ?? []

@@ -16,10 +16,7 @@ export type Root = {
   readonly given: string
 }
 
-/**
- * All roots of a session. `roots` is called at each use, because the scratch directory is created when it is first
- * needed.
- */
+/** All roots of a session. `roots` is called at each use: the scratch directory is created when first needed. */
 export type Area = { readonly style: PathStyle; readonly workspace: Root; roots(): readonly Root[] }
 
 declare const contained: unique symbol
@@ -87,10 +84,7 @@ function below(style: PathStyle, outer: PathParts, inner: PathParts): readonly s
   return same ? inner.names.slice(outer.names.length) : undefined
 }
 
-/**
- * The scratch root takes precedence; otherwise the outermost root, so that a root inside another does not hide a `.git`
- * on the way.
- */
+/** Scratch takes precedence; otherwise the outermost root, so that a nested root does not hide a `.git` above it. */
 function isPreferred(root: Root, best: Root): boolean {
   if ((root.kind === 'scratch') !== (best.kind === 'scratch')) return root.kind === 'scratch'
   return root.path.length < best.path.length

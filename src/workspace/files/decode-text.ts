@@ -1,9 +1,6 @@
 import { FileNotTextError } from './errors.js'
 
-/**
- * Decodes bytes to text that encodes back to the same bytes: a byte-order mark is preserved, and bytes that are not
- * UTF-8 are rejected.
- */
+/** Decodes bytes losslessly: a byte-order mark is preserved, and bytes that are not UTF-8 are rejected. */
 export function decodeText(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,6 +1,6 @@
 import type { DirectoryEntry, FileStat } from '../../tool/runtime.js'
 
-/** A {@link FileStat} with the facts that only some file systems know. */
+/** A {@link FileStat} with properties that only some file systems report. */
 export type FileSystemStat = FileStat & {
   /** The number of names (hard links) of the file. Absent: unknown. */
   readonly hardLinks?: number | undefined

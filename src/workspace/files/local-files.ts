@@ -101,8 +101,7 @@ export function createLocalFiles(options: LocalFilesOptions): LocalFiles {
     durable: options.durable ?? true,
     looked: { path: undefined },
     linkedGit: async () => (isOpen ? [] : linkedGitDirectories(root)),
-    // A function that calls it, not the function itself: reading the name would load its module for a session that
-    // never uses files.
+    // Wrapped in a function: reading the name would load its module for a session that never uses files.
     exists: (path) => !isOpen && existsOnDisk(path),
   }
   const limits = { bytes: options.maxFileBytes ?? 64 * 1024 * 1024, entries: options.maxEntries ?? 100_000 }

@@ -97,8 +97,7 @@ async function followed(access: Access, path: string): Promise<string | undefine
   access.looked.used = undefined
   if (!isKnown) return realpath(path).catch(() => undefined)
   try {
-    // The system has the path, or another entry of its directory, in its cache: a call on another thread would take
-    // longer.
+    // The system has the path, or its directory, in its cache: a call on another thread would take longer.
     return realpathSync.native(path)
   } catch {
     // The entry was removed since: the caller continues with the open directories, which report the reason.
@@ -123,10 +122,7 @@ export type OpenFile = {
   close(): void
 }
 
-/**
- * Opens the regular file at an entry. Other kinds are not opened: a pipe would block, and opening a device can have
- * effects.
- */
+/** Opens the regular file at an entry. Other kinds are not opened: a pipe would block, a device can have effects. */
 export async function openRegular(entry: OpenEntry): Promise<OpenFile> {
   if (entry.stat === undefined) throw new FileNotFoundError(entry.asWritten)
   refuseIrregular(entry.asWritten, entry.stat)

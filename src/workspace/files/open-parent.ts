@@ -11,10 +11,7 @@ export type ParentWant = { readonly kind: 'read' | 'write'; readonly makeParents
 
 export const nowhere = 'is a link that leads to nothing inside the workspace'
 
-/**
- * Opens the parent directory of a path. Missing directories are created if allowed, one by one, each checked to be
- * inside a root.
- */
+/** Opens the parent directory of a path. Missing directories are created if allowed, each inside a root. */
 export async function openParent(
   access: Access,
   path: ContainedPath,

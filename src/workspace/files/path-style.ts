@@ -1,6 +1,4 @@
-/**
- * The path syntax of a platform. It is a parameter, so that the rules of each platform can be tested on every other.
- */
+/** The path syntax of a platform. A parameter, so that the rules of each can be tested on every other. */
 export type PathStyle = {
   readonly separator: '/' | '\\'
   /** Whether two names that differ only in case are one file on the platform's usual volumes. */
@@ -53,10 +51,7 @@ export function sameName(style: PathStyle, a: string, b: string): boolean {
   return a === b || (style.foldsCase && foldCase(a) === foldCase(b))
 }
 
-/**
- * Returns one key for all spellings that some file system treats as one file. A key that is too wide is harmless:
- * writers only wait.
- */
+/** Returns one key for all spellings that some file system treats as one file. Too wide is harmless: writers wait. */
 export function foldCase(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }

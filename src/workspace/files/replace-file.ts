@@ -51,10 +51,7 @@ export async function replaceFile(
   return { created: existing === undefined }
 }
 
-/**
- * Flushes a changed name to the disk. These codes come from file systems that cannot flush a directory: nothing to wait
- * for.
- */
+/** Flushes a changed name to the disk. File systems that cannot flush a directory fail with these codes. */
 export async function syncDirectory(entry: OpenEntry): Promise<void> {
   await entry.directory.sync().catch(tolerate(['EINVAL', 'ENOTSUP', 'EPERM', 'EISDIR'], undefined))
 }
@@ -104,8 +101,7 @@ async function fill(
 async function keepOwnerAndMode(file: FileHandle, existing: Stats): Promise<void> {
   const own = await file.stat()
   if (own.uid !== existing.uid || own.gid !== existing.gid) {
-    // As root, a user's file stays the user's. Other users cannot change the owner of a file, so the new file is
-    // theirs.
+    // As root, a user's file stays the user's. Other users cannot change the owner, so the new file is theirs.
     await file.chown(existing.uid, existing.gid).catch(tolerate(['EPERM', 'EINVAL', 'ENOSYS'], undefined))
   }
   await file.chmod(existing.mode & 0o777)
@@ -145,10 +141,7 @@ async function publish(entry: OpenEntry, temporary: string, { ifVersion }: Repla
   return true
 }
 
-/**
- * Creates the file with a hard link, which fails if the target exists, as a rename does not. Not every file system
- * supports hard links.
- */
+/** Creates the file with a hard link, which unlike a rename fails if the target exists. Not supported everywhere. */
 async function linkNew(temporary: string, target: string): Promise<'made' | 'exists' | 'unable'> {
   try {
     await link(temporary, target)

@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/**
- * Returns the version of a file: the first 128 bits of the SHA-256 of its content, in hex. Equal content has an equal
- * version.
- */
+/** Returns a file's version, equal for equal content: the first 128 bits of the SHA-256 of the content, in hex. */
 export async function versionOf(bytes: Uint8Array): Promise<string> {
   // Hashing a small file takes less time than passing it to another thread.
   if (bytes.length <= smallSize)

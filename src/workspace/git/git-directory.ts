@@ -3,8 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { realPathIfReadable } from '../if-readable.js'
 
 /**
- * The kind of a `.git`: a directory, a link, or a file that names a directory. `gitDirectory` is the real path, if it
- * exists.
+ * The kind of a `.git`: a directory, a link, or a file that names a directory. `gitDirectory`: its real path, if any.
  */
 export type GitEntry = {
   readonly path: string
@@ -31,10 +30,7 @@ export function pointedTo(file: string, form: RegExp): string | undefined {
 
 const maxBytes = 1024 * 1024
 
-/**
- * Returns the text of a regular file. Undefined for a link, a pipe, a file that is too long and one that cannot be
- * read.
- */
+/** Returns the text of a regular file. Undefined for a link, a pipe, a long file and one that cannot be read. */
 export function readSmall(path: string): string | undefined {
   let descriptor: number
   try {

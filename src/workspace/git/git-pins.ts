@@ -87,8 +87,7 @@ const ownMount = (path: string): Pin => ({ path, how: 'own-mount' })
 
 function closeRepository(entry: GitEntry, roots: readonly string[]): Pin[] {
   const { path, kind, gitDirectory } = entry
-  // A mount follows a link: the target is read-only, and so is the directory that contains the link, so that the link
-  // cannot be replaced.
+  // A mount follows a link: the target and the directory of the link are read-only, so that the link cannot change.
   if (kind === 'link') {
     const held = gitDirectory !== undefined && insideAny(roots, gitDirectory) ? [readOnly(gitDirectory)] : []
     return roots.includes(dirname(path)) ? held : [readOnly(dirname(path)), ...held]
@@ -221,9 +220,7 @@ function stepsTo(directory: string, path: string): string[] | undefined {
   return names.map((_, count) => join(directory, ...names.slice(0, count + 1)))
 }
 
-/**
- * Above the limit, whole directories at the top of the workspace are made read-only: those with the most pins first.
- */
+/** Above the limit, whole top-level directories of the workspace become read-only: those with the most pins first. */
 function collapsed(pins: readonly Pin[], roots: readonly string[]): readonly Pin[] {
   if (pins.length <= maxPins) return pins
   const groups = new Map<string, number>()

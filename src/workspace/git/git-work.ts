@@ -41,8 +41,7 @@ export function gitWorkOf(command: string, cwd: string): GitWork | undefined {
 }
 
 /**
- * Other commands that are allowed with git commands: they print, read, change the directory or create directories, and
- * start no programs.
+ * Other commands that are allowed with git commands: they print, read, change or create directories, and start nothing.
  */
 const harmlessWithGit = new Set(
   'cd true false : echo printf cat pwd ls mkdir head tail grep wc sleep test [ set exit'.split(' '),
@@ -55,9 +54,7 @@ const changing = new Set(
   ),
 )
 
-/**
- * A redirection into a file of the project is judged as a separate write; one into a git directory is not done by git.
- */
+/** A redirection into a file of the project is judged as a separate write; one into a git directory is not git's. */
 function writesToGit({ redirections }: CommandUnit): boolean {
   return redirections.some(
     ({ mode, target }) =>

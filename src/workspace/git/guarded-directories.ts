@@ -7,10 +7,7 @@ import { harmfulSetting, harmlessConfig } from './safe-config.js'
 
 const deepest = 8
 
-/**
- * Returns every git directory whose configuration a git command here could read: its own, and those of nested
- * repositories.
- */
+/** Returns the git directories whose configuration git could read here: its own, and those of nested repositories. */
 export function guardedDirectories(cwd: string, found: ScanResult): string[] {
   const directories = new Set<string>()
   const add = (directory: string | undefined, depth: number): void => {

@@ -147,10 +147,7 @@ type Source = {
   readonly prefix: string
 }
 
-/**
- * Queries the repository with git, in the sandbox of the workspace and without starting programs that its settings
- * name.
- */
+/** Queries the repository with git, in the sandbox of the workspace, without programs that its settings name. */
 async function describeRepository(
   shell: Pick<LocalShell, 'run'>,
   workspace: string,

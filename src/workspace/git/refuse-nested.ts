@@ -4,10 +4,7 @@ import { gitEntry } from './git-directory.js'
 import { harmfulNested } from './guarded-directories.js'
 import { RepositoryScan } from './repository-scan.js'
 
-/**
- * The error for a nested repository that could make git start a program: there is no sandbox that hides its
- * configuration from git.
- */
+/** The error for a nested repository that could make git start a program, without a sandbox to prevent it. */
 export function nestedRefused(what: string): CapstanError {
   return new CapstanError(
     'nested_repository_refused',

@@ -65,10 +65,7 @@ export function isHarmless(entry: ConfigEntry): boolean {
   return listed(harmlessNamed, section, key)
 }
 
-/**
- * Returns the file reduced to settings that are known to be harmless. An unreadable file is replaced by that of a new
- * repository.
- */
+/** Returns only the settings that are known to be harmless; for an unreadable file, those of a new repository. */
 export function harmlessConfig(text: string): string {
   const entries = parseConfig(text)
   if (entries === undefined) return formatConfig(newRepository)
@@ -77,10 +74,7 @@ export function harmlessConfig(text: string): string {
   return formatConfig(kept)
 }
 
-/**
- * Returns the first setting that is not known to be harmless, as `section.name.key`; `unreadable` for an unreadable
- * file.
- */
+/** Returns the first setting that is not known to be harmless, as `section.name.key`, or `unreadable`. */
 export function harmfulSetting(
   text: string,
   tolerates: (entry: ConfigEntry) => boolean = () => false,

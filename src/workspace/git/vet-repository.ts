@@ -30,9 +30,7 @@ export function harmOf(
 const plainNames =
   /^(?:HEAD|description|objects|refs|logs|packed-refs|index|shallow|info|gc\.log|gc\.pid|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|AUTO_MERGE)_HEAD|AUTO_MERGE|MERGE_(?:MSG|MODE)|COMMIT_EDITMSG|SQUASH_MSG|sharedindex\.[0-9a-f]+|.*\.lock)$/
 
-/**
- * Temporary files of git while it creates a repository (`tXXXXXX` also as a link). Git never reads them by these names.
- */
+/** Temporary files of git while it creates a repository (`tXXXXXX` also as a link), never read by these names. */
 const temporaryNames = /^(?:packed-refs\.new|t[A-Za-z0-9]{6}|shallow_[A-Za-z0-9]{6})$/
 
 const deepestModule = 8

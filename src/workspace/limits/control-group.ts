@@ -11,10 +11,7 @@ import { defaultLimits, type ResourceLimits } from './resource-limits.js'
 /** The control groups of one command: one directory in version 2, one for each controller in version 1. */
 export type ControlGroup = {
   readonly resources: readonly GroupResource[]
-  /**
-   * Returns the command line that starts a program as a member of the group. The program is not started if it cannot
-   * join.
-   */
+  /** Returns the command line that starts a program in the group. It is not started if it cannot join. */
   start(argv: readonly string[]): readonly [string, ...string[]]
   /** Called with the first process of the command after it was started. */
   entered?(pid: number): void

@@ -1,10 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 export type AddressPolicy = {
-  /**
-   * Allows loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses. Metadata addresses are never
-   * allowed.
-   */
+  /** Allows loopback, private (RFC 1918), shared (CGNAT) and unique-local addresses, but never metadata addresses. */
   readonly allowPrivate?: boolean | undefined
 }
 
@@ -101,8 +98,7 @@ function range(why: string, isPrivate: boolean, cidrs: readonly string[]): Range
   return { why, private: isPrivate, ipv4: subnets(cidrs, 'ipv4'), ipv6: subnets(cidrs, 'ipv6') }
 }
 
-// A list per family: in a shared BlockList, IPv4 rules also match mapped IPv6 addresses, which would give the wrong
-// reason.
+// A list per family: in a shared BlockList, IPv4 rules also match mapped IPv6 addresses, with the wrong reason.
 function subnets(cidrs: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList()
   for (const cidr of cidrs) {

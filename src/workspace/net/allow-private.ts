@@ -2,9 +2,7 @@ import { parseHost } from '../../authority/host-pattern.js'
 import type { AddressPolicy } from './address-guard.js'
 import { NetError } from './errors.js'
 
-/**
- * The private addresses that can be reached: all, none (the default), or exactly these hosts, `host` or `host:port`.
- */
+/** The private addresses that can be reached: all, none (the default), or only these hosts, `host` or `host:port`. */
 export type AllowPrivate = boolean | readonly string[]
 
 /**

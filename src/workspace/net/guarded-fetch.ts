@@ -21,9 +21,7 @@ export type GuardedFetchOptions = {
   readonly maxRedirects?: number | undefined
   /** The maximum size of a decoded body, in bytes; a request can set a lower limit, not a higher one. */
   readonly maxBytes?: number | undefined
-  /**
-   * The maximum duration of a fetch, including redirects and body; a request can set a lower limit, not a higher one.
-   */
+  /** The maximum duration of a fetch with redirects and body; a request can set a lower limit, not a higher one. */
   readonly timeoutMs?: number | undefined
   readonly userAgent?: string | undefined
 }
@@ -120,10 +118,7 @@ function firstHop(request: NetRequest, userAgent: string): HopRequest {
   return { method, headers: checkHeaders(request.headers ?? {}, userAgent), body }
 }
 
-/**
- * The body is already decoded, so the headers about its encoding are removed; cookies are removed because none are
- * stored.
- */
+/** Removes headers about the encoding, because the body is already decoded, and cookies, because none are stored. */
 function headersOf(response: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {}
   const encoded = response.headers['content-encoding'] !== undefined

@@ -40,9 +40,7 @@ export function judgeUrl(
   return { url, host, port, policy }
 }
 
-/**
- * Formats a URL for messages: without the query, which may contain secrets or be very long, and without credentials.
- */
+/** Formats a URL for messages: without the query, which may contain secrets or be long, and without credentials. */
 export function show(url: URL): string {
   const text = `${url.protocol}//${url.host}${url.pathname}`
   return text.length > 200 ? `${text.slice(0, 200)}…` : text

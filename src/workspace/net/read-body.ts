@@ -60,8 +60,7 @@ async function decoderFor(response: IncomingMessage): Promise<Transform | undefi
   if (name === 'br') return zlib.createBrotliDecompress()
   if (name === 'deflate')
     return (await hasZlibHead(response)) ? zlib.createInflate() : zlib.createInflateRaw()
-  // Several layers are refused too: normal servers do not use them, and each layer multiplies the cost of a small
-  // response.
+  // Several layers are refused too: normal servers use one, and each layer multiplies the cost of a small response.
   throw new NetError(
     'net_bad_response',
     `The answer is encoded as ${JSON.stringify(name)}, which is not read.`,

@@ -21,8 +21,7 @@ const ours = new Set([
   'upgrade',
 ])
 
-// The headers that are sent after a redirect to another origin. Any other header may be a credential (X-Api-Key), so it
-// is dropped.
+// The headers that are sent to another origin after a redirect. Any other may be a credential (X-Api-Key): dropped.
 const harmless = new Set(['accept', 'accept-language', 'user-agent'])
 
 export function checkMethod(method: string): string {

@@ -4,10 +4,7 @@ import { NetError } from './errors.js'
 export type TimeLimit = {
   /** Aborts when the time is over or the caller aborts. */
   readonly signal: AbortSignal
-  /**
-   * Settles with the work, or rejects as soon as the limit is reached: name resolution, for example, cannot be
-   * cancelled.
-   */
+  /** Settles with the work, or rejects as soon as the limit is reached: name resolution cannot be cancelled. */
   race<T>(work: Promise<T>): Promise<T>
   /** Returns why it ended; undefined before that. */
   ended(): NetError | undefined

@@ -12,10 +12,7 @@ export interface Confirmations {
   add(confirmation: string): Promise<void>
 }
 
-/**
- * Opens the confirmations, which are saved in the user's directory, outside every workspace: no file of a workspace can
- * confirm itself.
- */
+/** Saved in the user's directory, outside every workspace, so that no file of a workspace can confirm itself. */
 export function openConfirmations({ root, userDir }: { root: string; userDir: string }): Confirmations {
   const directory = join(userDir, 'projects', createHash('sha256').update(root).digest('hex').slice(0, 32))
   const file = join(directory, 'confirmed')

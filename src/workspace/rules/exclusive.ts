@@ -110,10 +110,7 @@ function isGone(content: string): boolean {
   }
 }
 
-/**
- * Two processes may find the same stale lock, and the slower one must not remove the new lock of the faster one: it is
- * restored.
- */
+/** Two processes may find the same stale lock: the slower one restores the new lock of the faster one. */
 async function takeAway(lock: string, staleAfterMs: number): Promise<void> {
   const aside = `${lock}.${randomUUID()}`
   try {

@@ -26,9 +26,9 @@ export type RuleFilesOptions = {
 }
 
 /**
- * The rules of one project, in two files that people read and edit. The user's own is in the user's directory and
- * always applies. The one in the workspace, `.capstan/rules`, came with the repository: until the user confirms its
- * content, its rules can only deny and ask.
+ * The rules of one project, in two files that users read and edit. The user's own is in the user's directory and always
+ * applies. The one in the workspace, `.capstan/rules`, came with the repository: until the user confirms its content,
+ * its rules can only deny and ask.
  */
 export interface RuleFiles {
   /** The user's own file; named in messages. */
@@ -123,10 +123,7 @@ function headerFor(root: string): string {
   return `# Rules for ${project}. One a line: allow, ask or deny, then what.\n`
 }
 
-/**
- * Returns a scope in which every variable has a value: whether a rule can be parsed must not depend on the session that
- * adds it.
- */
+/** Gives every variable a value: whether a rule can be parsed must not depend on the session that adds it. */
 function placeOf(root: string): Scope {
   return {
     variables: { workspace: [root], scratch: ['/'], 'ad-hoc': ['/'], 'user-data': ['/'] },
@@ -134,10 +131,7 @@ function placeOf(root: string): Scope {
   }
 }
 
-/**
- * Returns the text with a rule added. The rule may come from a model: the new text is parsed, and must contain the old
- * rules and this one.
- */
+/** Returns the text with a rule, which may come from a model: parsed, it must be the old rules and this one. */
 function withRule(text: string, rule: Rule, scope: Scope): string {
   if (rule.untrusted) throw new Error('a rule that is not confirmed does not belong there')
   const next = text.replace(/\n?$/, '\n') + formatProjectRules([rule])

@@ -14,10 +14,7 @@ export type SandboxProfile = {
   readonly home: string
   /** Directories that look empty inside, files that look like `/dev/null`. */
   readonly hidden: readonly PathOfKind[]
-  /**
-   * The workspace, and other paths that are visible although their parent is hidden. For duplicate paths the later
-   * entry applies.
-   */
+  /** The workspace, and other visible paths inside hidden ones. For duplicate paths the later entry applies. */
   readonly shown: readonly Shown[]
   /** Paths inside writable directories that are protected, in this order: a directory before its content. */
   readonly pins: readonly Pin[]
@@ -103,10 +100,7 @@ export function bubblewrapArgs(profile: SandboxProfile): string[] {
 export const seccompDescriptor = 3
 /** The descriptor to which the guard reports what it refused. */
 export const reportDescriptor = 4
-/**
- * The descriptor from which bubblewrap reads the guard. Copied into the sandbox: the file on the host need not be
- * executable.
- */
+/** The descriptor from which bubblewrap copies the guard: the file on the host need not be executable. */
 export const guardDescriptor = 5
 
 /** As process 1, the guard cannot be killed from inside, and when it ends, every other process ends. */
@@ -117,10 +111,7 @@ const replaced = ['/tmp', '/run', '/dev', '/proc']
 
 export type Places = { readonly hidden: readonly string[]; readonly shown: readonly string[] }
 
-/**
- * Returns the places that decide whether a path is visible; without the entry itself, to check whether it must be
- * hidden.
- */
+/** Returns the places that decide whether a path is visible; `without` omits an entry, to test whether it is needed. */
 export function placesOf(
   { hidden, shown }: Pick<SandboxProfile, 'hidden' | 'shown'>,
   without?: PathOfKind,

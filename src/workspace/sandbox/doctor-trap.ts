@@ -20,17 +20,14 @@ export type DoctorCheck = {
   readonly held: boolean
   readonly detail: string
   /**
-   * False when the sandbox of this machine does not have what was to be tried: `detail` says why, and `held` is true.
+   * False when the attempt does not apply to the sandbox of this machine: `detail` has the reason, and `held` is true.
    */
   readonly applies?: false | undefined
   /** Whether the sandbox was written without a machine to test it on. */
   readonly unproven?: true | undefined
 }
 
-/**
- * The environment of an escape attempt: canaries outside, listeners on the host, and a script that tries to reach all
- * of them.
- */
+/** An escape attempt: canaries outside, listeners on the host, and a script that tries to reach all of them. */
 export type Trap = {
   readonly root: string
   readonly tmp: string
@@ -44,10 +41,7 @@ export type Trap = {
 }
 
 export type TrapOptions = {
-  /**
-   * Whether commands must not be able to create a repository anywhere. Without a guard, a repository is only detected
-   * after it was created.
-   */
+  /** Whether commands cannot create a repository anywhere. Without a guard, one is detected after its creation. */
   readonly guarded: boolean
   /** Whether commands have separate mounts, processes, network and user. */
   readonly namespaces: boolean

@@ -148,10 +148,7 @@ print "other-calls\\n" if syscall(0x40000000 + 39) > 0`
 
 const isArm = process.arch === 'arm64'
 const ptraceNumber = isArm ? 117 : 101
-/**
- * System calls that no command needs and that have had kernel vulnerabilities: all are refused, whatever their
- * arguments are.
- */
+/** System calls that no command needs and that have had kernel bugs: all are refused, with any arguments. */
 const kernelCalls = {
   bpf: isArm ? 280 : 321,
   perf_event_open: isArm ? 241 : 298,

@@ -37,10 +37,7 @@ const privatePlaces = [
   '/sys/fs/pstore',
 ]
 
-/**
- * Returns the paths that are hidden from every command: the private paths that exist, the home of the user, and those
- * that the host adds.
- */
+/** Returns the paths hidden from every command: existing private paths, the user's home, and those of the host. */
 export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOfKind[]> {
   const hidden = new Map<string, PathOfKind>()
   for (const place of [...privatePlaces, ...homes(), ...extra]) {

@@ -26,9 +26,7 @@ export function visiblePart(
   return { ...call, unreadable: { ...call.unreadable, outside } }
 }
 
-/**
- * Protects existing paths; at the end, after the placeholders were removed, what the command created is checked too.
- */
+/** Protects existing paths. At the end, after the placeholders were removed, checks what the command created. */
 export async function watchedProtection(
   {
     roots,
@@ -36,9 +34,7 @@ export async function watchedProtection(
     guarded,
     protect: further = [],
   }: Pick<SandboxShell, 'roots' | 'ledger' | 'protect'> & {
-    /**
-     * Whether the guard prevents the creation of missing names. Otherwise placeholders are created in the workspace.
-     */
+    /** Whether the guard prevents the creation of missing names; if not, placeholders in the workspace do. */
     readonly guarded: boolean
   },
   command: ConfinedCommand,

@@ -143,7 +143,7 @@ function holdRoot(root: string, names: readonly ProtectedName[], nothingAt: IsAb
       // A mount follows the link: its target is protected. The link itself can be removed, and is restored afterwards.
       if (existsSync(path)) pins.push({ path: realpathSync(path), how: 'read-only' })
     } else if (name !== '.git') {
-      // A repository is protected with all its parts separately, and the command may be allowed to work in it.
+      // Without `.git`: `gitPins` protects each part of a repository, and the command may be allowed to work in it.
       pins.push({ path, how: 'read-only' })
       // An editor outside saves by renaming, which removes the mount of the old file: the guard protects the new one.
       named.push({ path })

@@ -30,10 +30,7 @@ export function isAbsent(path: string, ledger: Ledger): boolean {
   return empty && stubsOfOthers(ledger.directory, ledger.token).has(path)
 }
 
-/**
- * Waits until no placeholder is being removed. Call it right before checking which paths exist and holding them,
- * without an `await` in between.
- */
+/** Waits until no placeholder is being removed. Call it right before paths are checked and held without an `await`. */
 export async function stubsSettled(): Promise<void> {
   for (let waited: Promise<void> | undefined; waited !== removing; ) {
     waited = removing

@@ -1,9 +1,6 @@
 import { CapstanError, markErrorClass } from '../../tool/errors.js'
 
-/**
- * Thrown when the directory for scratch directories belongs to another user, or when other users could change its
- * content.
- */
+/** Thrown when the directory for scratch directories belongs to another user, or others could change its content. */
 export class ScratchUnsafeError extends CapstanError {
   constructor(problem: string) {
     super(

@@ -63,10 +63,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * Returns field 22 of `/proc/<pid>/stat`. The command name before it is in brackets and can contain any text, including
- * brackets.
- */
+/** Returns field 22 of `/proc/<pid>/stat`. The command name before it can contain any text, including brackets. */
 function startOf(pid: number): string | undefined {
   const text = textIfReadable(`/proc/${pid}/stat`) ?? ''
   return text.slice(text.lastIndexOf(')') + 2).split(' ')[19]

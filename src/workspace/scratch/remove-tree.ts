@@ -96,9 +96,7 @@ async function removeEmpty(path: string): Promise<boolean> {
   return outcome !== 'full'
 }
 
-/**
- * A directory without write permission can neither be emptied nor moved. Uses a handle, because `chmod` follows links.
- */
+/** A directory without write permission can neither be emptied nor moved. By handle: `chmod` follows links. */
 async function makeWritable(path: string): Promise<void> {
   const handle = await open(path, openPathOnly | directoryFlags)
   try {
@@ -108,9 +106,7 @@ async function makeWritable(path: string): Promise<void> {
   }
 }
 
-/**
- * A mount point, a file with special attributes, or an entry that changed is not removed, and neither is its directory.
- */
+/** A mount point, a file with special attributes or a changed entry is not removed, and neither is its directory. */
 const skipMount = tolerate(
   ['EBUSY', 'ENOTEMPTY', 'EXDEV', 'EROFS', 'EPERM', 'ELOOP', 'ENOTDIR', 'ENOENT'],
   undefined,

@@ -12,10 +12,7 @@ import { type Identity, removeTree } from './remove-tree.js'
 import { type SweepReport, sweepScratch } from './sweep.js'
 
 export type ScratchOptions = {
-  /**
-   * The directory in which scratch directories are created. It belongs to this user alone, or is shared and sticky like
-   * `/tmp`.
-   */
+  /** The directory of scratch directories. It belongs to this user alone, or is shared and sticky like `/tmp`. */
   readonly baseDir: string
   /** The maximum total number of bytes that `write` can store there. */
   readonly maxBytes?: number | undefined

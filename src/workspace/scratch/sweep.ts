@@ -12,9 +12,7 @@ export type SweepReport = {
   readonly problems: readonly string[]
 }
 
-/**
- * Removes the scratch directories of dead processes in `baseDir`. A directory that may still be in use is not removed.
- */
+/** Removes the scratch directories of dead processes in `baseDir`. One that may still be in use is not removed. */
 export async function sweepScratch(baseDir: string, self: Owner = thisProcess()): Promise<SweepReport> {
   const removed: string[] = []
   const problems: string[] = []

@@ -8,9 +8,7 @@ export type GlobCollector = {
   outcome(incomplete: string | undefined): Promise<GlobOutcome>
 }
 
-/**
- * Collects paths in the requested order, up to the limit. When sorted by name, it stores about as many as it returns.
- */
+/** Collects paths in the requested order, up to the limit. By name, it stores about as many as it returns. */
 export function createGlobCollector(
   target: NewestTarget,
   request: GlobRequest,

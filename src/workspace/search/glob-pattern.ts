@@ -5,9 +5,7 @@ import { SearchError } from './errors.js'
 export type Glob = {
   /** Accepts a path with forward slashes, relative to the directory that the pattern is anchored at. */
   readonly matches: (path: string) => boolean
-  /**
-   * Patterns for file names; every matching path matches at least one of them. Undefined when there is no such list.
-   */
+  /** Patterns for file names; every matching path matches at least one. Undefined when there is no such list. */
   readonly names: readonly string[] | undefined
 }
 

@@ -28,9 +28,7 @@ export function createGrepReader(
     wanted = !text.includes('\uFFFD') && collector.open(pathOf(text))
   }
 
-  /**
-   * Handles the record that starts at `from`; returns where the next one starts, or -1 when the record is incomplete.
-   */
+  /** Handles the record that starts at `from`; returns where the next one starts, or -1 when it is incomplete. */
   const record = (data: Buffer, from: number): number => {
     const pathEnd = from + currentPath.length
     const same = currentPath.length > 0 && holdsAt(data, from, currentPath)

@@ -5,10 +5,7 @@ const leadBytes = 200
 /** The maximum number of bytes of a line that are searched for the match. Minified files have lines of megabytes. */
 export const maxHeldBytes = 65_536
 
-/**
- * Returns the text of a line, without its end, cut around the match when it is long. `matchAt` is the byte of the
- * match.
- */
+/** Returns the text of a line, without its end, cut around the match when it is long. `matchAt` is a byte offset. */
 export function lineText(bytes: Buffer, matchAt: number): string {
   const held = bytes.length > maxHeldBytes ? bytes.subarray(0, maxHeldBytes) : bytes
   const line = withoutReturns(held)

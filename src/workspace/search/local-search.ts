@@ -210,10 +210,7 @@ function failed(errorText: string): SearchError {
   return new SearchError('search_failed', `The search failed: ${errorText.trim().slice(0, 300)}`)
 }
 
-/**
- * Parses paths that each end with NUL, chunk by chunk. Names that are not UTF-8 are skipped, because no tool can use
- * them.
- */
+/** Parses paths that each end with NUL, chunk by chunk. Names that are not UTF-8 are skipped: no tool can use them. */
 function createPathReader(onPath: (path: string) => void): (chunk: Buffer) => boolean {
   let held: Buffer | undefined
   return (chunk) => {

@@ -45,10 +45,7 @@ export async function newestFirst(
 
 type Slice = { readonly directory: string; readonly names: readonly string[] }
 
-/**
- * Yields the names of one directory at a time. The directory is written as in a path: empty for the root, otherwise
- * with a slash at the end.
- */
+/** Yields the names of one directory at a time. `directory` is empty for the root, otherwise it ends with a slash. */
 function* slicesByDirectory(paths: readonly string[]): Generator<Slice> {
   const directories = new Map<string, string[]>()
   for (const path of paths) {

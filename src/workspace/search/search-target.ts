@@ -13,10 +13,7 @@ export type SearchTarget = {
   /** The path from the root to the directory, with forward slashes and a trailing one; empty for the root itself. */
   readonly prefix: string
   readonly fileName: string | undefined
-  /**
-   * The top of the git repository that contains the root, if any. Ignore rules apply from there, otherwise from the
-   * root.
-   */
+  /** The top of the git repository that contains the root, if any. Ignore rules apply from there, or from the root. */
   readonly repository: string | undefined
   readonly method: OpenMethod
 }

@@ -3,10 +3,7 @@ import { messageOf } from '../../tool/errors.js'
 import type { ShellOutcome } from '../../tool/runtime.js'
 
 export type CaptureOptions = {
-  /**
-   * How many bytes to store in memory. Above it, the first and the last half are stored, and all output is written to a
-   * file.
-   */
+  /** How many bytes to store in memory. Above it, only the first and last half are; a file gets all output. */
   readonly maxBytes: number
   /** The maximum size of the file; further output is counted and dropped. */
   readonly maxFileBytes: number
@@ -70,10 +67,7 @@ export class CapturedOutput {
     await this.#file?.handle.close()
   }
 
-  /**
-   * Returns the whole output, or its head and tail with a line between them that describes what is missing and where it
-   * is.
-   */
+  /** Returns the whole output, or its head and tail with a line between them about what is missing and where it is. */
   text(): string {
     if (!this.#spilled) return decode(Buffer.concat(this.#head))
     const head = wholeCharacters(Buffer.concat(this.#head))

@@ -44,10 +44,7 @@ export const quietVariables: Readonly<Record<string, string>> = {
   DEBIAN_FRONTEND: 'noninteractive',
 }
 
-/**
- * These variables make a shell run code, or parse it differently, before the command that was approved (SEC-113,
- * SEC-116).
- */
+/** These make a shell run code, or parse it differently, before the command that was approved (SEC-113, SEC-116). */
 const refused = new Set([
   markerVariable,
   'BASH_ENV',

@@ -22,9 +22,7 @@ export type ConfinedCommand = {
   readonly marker: string
   /** The mark of its processes, if no pid namespace contains them, see `process-mark.ts`. */
   readonly mark?: number | undefined
-  /**
-   * The maximum number of processes and threads that the guard allows; absent: another mechanism enforces the limit.
-   */
+  /** The maximum number of processes and threads under the guard; absent: another mechanism enforces the limit. */
   readonly maxTasks?: number | undefined
   /** `apart`: standard output and standard error are read separately. */
   readonly streams?: 'joined' | 'apart' | undefined
@@ -90,10 +88,7 @@ export type ConfinedLaunch = {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: ChildEnvironment
-  /**
-   * Whether no process outlives the one that is started: it contains the others in a pid namespace, or kills them when
-   * it ends.
-   */
+  /** Whether no process outlives the started one: the others are in its pid namespace, or it kills them at its end. */
   readonly contained: boolean
   /** Call it after the command and all its processes have ended. Returns what the sandbox refused. */
   finish(outcome: { readonly exitCode: number | null; readonly output: string }): Promise<SandboxRefusals>

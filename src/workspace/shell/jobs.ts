@@ -117,9 +117,7 @@ export class Jobs {
     this.#settle(job)
   }
 
-  /**
-   * Checks whether the job has ended, and if so finishes it. This is done when the job is read: a job needs no timer.
-   */
+  /** Checks whether the job has ended, and if so finishes it. Called when the job is read: a job needs no timer. */
   #settle(job: Job): void {
     if (job.over !== undefined || job.exit === undefined) return
     if (job.left.some(isAlive)) return

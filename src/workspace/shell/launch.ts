@@ -31,9 +31,7 @@ export type Running = {
 
 export type LaunchHost = { readonly ledger: Ledger; readonly pipes: OutputPipes }
 
-/**
- * Starts a command in its own process group. Returns undefined when it was aborted before: then nothing was started.
- */
+/** Starts a command in its own process group. Returns undefined, and starts nothing, when it was aborted before. */
 export async function launch(
   host: LaunchHost,
   plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'contained'>,

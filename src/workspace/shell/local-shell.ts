@@ -145,8 +145,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     let refused: SandboxRefusals = noRefusals
     let leftover: string | undefined
     if (end.left.length > 0) {
-      // Their groups are recorded too: the watcher could not find processes that left the command's group and have no
-      // marker.
+      // Their groups are recorded too: the watcher cannot find processes outside the command's group without a marker.
       const groups = groupsOf(end.left)
       for (const leader of groups) base.ledger.addGroup(leader)
       const finish = async (): Promise<void> => {

@@ -70,9 +70,7 @@ function unref(stream: object): void {
   if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
 }
 
-/**
- * The exit handler takes care of a watcher that did not start or has ended; the next start sweeps the ledger anyway.
- */
+/** The exit handler restarts a watcher that did not start or has ended; the next start sweeps the ledger anyway. */
 function ignoreBrokenPipe(_error: Error): void {
   return
 }

@@ -3,9 +3,7 @@ import { linkIfReadable, namesIfReadable, textIfReadable } from '../if-readable.
 import { listProcesses } from './process-list.js'
 import { markOfProcess } from './process-mark.js'
 
-/**
- * Without `/proc`, only the information of `ps` is available: not the environment, marks and open files of a process.
- */
+/** Without `/proc`, only `ps` is available: it does not show the environment, marks and open files of a process. */
 const hasProc = existsSync('/proc/self/stat')
 
 export type ProcessEntry = {
@@ -42,9 +40,7 @@ export class ProcessSnapshot {
     this.incomplete = this.entries.length < listed.length
   }
 
-  /**
-   * Whether the environment that the process was started with contains the word. False for processes of other users.
-   */
+  /** Whether the environment at the start of the process contains the word. False for processes of other users. */
   carriesWord({ pid, ppid }: ProcessEntry, word: string): boolean {
     // The kernel's own threads have no environment.
     if (ppid === 2) return false
@@ -101,8 +97,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   if (!hasProc) return pid > 0 ? listProcesses(pid)[0] : undefined
   const stat = textIfReadable(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The process chooses the name in parentheses, which can contain any text: fields are counted after the last
-  // parenthesis.
+  // The process chooses the name in parentheses, which can be any text: fields are counted after the last `)`.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state = '', ppid, pgid] = fields
   const startTime = fields[19]
@@ -148,10 +143,7 @@ export function snapshotSince(moment: PidMoment | undefined): ProcessSnapshot {
     : new ProcessSnapshot((pid) => pid >= moment.pid)
 }
 
-/**
- * Pids are assigned in ascending order, except those in use: each start, and each existing process, advances the next
- * one by one.
- */
+/** Pids are assigned in ascending order, without those in use: each start and each process advances the next by one. */
 function canHaveWrapped(moment: PidMoment): boolean {
   const started = startedSinceBoot()
   const threads = /\/(\d+) \d+\s*$/.exec(textIfReadable('/proc/loadavg') ?? '')?.[1]

@@ -9,9 +9,7 @@ import {
   snapshotSince,
 } from './process-table.js'
 
-/**
- * What is known about a run's processes: enough to find all of them in the process table, even if they try to detach.
- */
+/** What is known about a run's processes: enough to find all of them in the process table, even detached ones. */
 export type RunTrace = {
   /**
    * A word in the environment of every process of the run: finds those that left the group (`setsid`, double fork).
@@ -101,8 +99,7 @@ export function findMembers(
 ): ProcessEntry[] {
   const { entries } = snapshot
   const leader = readProcess(trace.leader.pid)
-  // A pid is not reused while a group of that number exists: another process with the pid means that the group has
-  // ended.
+  // A pid is not reused while a group of that number exists: another process with the pid means the group has ended.
   const groupIsOurs = leader === undefined || leader.startTime === trace.leader.startTime
   const known = new Map(trace.known?.map((entry) => [entry.pid, entry.startTime]))
   // 0 if the leader had ended before it could be read.
@@ -113,8 +110,7 @@ export function findMembers(
     if (
       (groupIsOurs && entry.pgid === trace.leader.pid) ||
       known.get(entry.pid) === entry.startTime ||
-      // A process that started before the leader inherited nothing from it: its environment and limits need not be
-      // read.
+      // Processes that started before the leader inherited nothing from it: their environment and limits are not read.
       (Number(entry.startTime) >= leaderStart &&
         ((trace.token !== undefined && snapshot.carriesWord(entry, trace.token)) ||
           isMarked(trace, () => snapshot.markOf(entry)))) ||
@@ -151,8 +147,7 @@ function addDescendants(members: Map<number, ProcessEntry>, entries: readonly Pr
 }
 
 function signal(trace: RunTrace, members: readonly ProcessEntry[], name: 'SIGTERM' | 'SIGKILL'): void {
-  // The group is signalled at once, so that no member can fork a replacement between two signals; then the processes
-  // outside it, one by one.
+  // The group is signalled at once, so that no member can fork a replacement in between; then those outside it.
   const spared = trace.contained && name === 'SIGTERM'
   if (!spared && members.some((entry) => entry.pgid === trace.leader.pid)) send(-trace.leader.pid, name)
   for (const entry of members) {

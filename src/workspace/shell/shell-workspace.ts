@@ -7,7 +7,7 @@ import { holdLedger, type Ledger } from './ledger.js'
 import type { LocalShellOptions } from './local-shell.js'
 import { OutputPipes } from './output-pipe.js'
 
-/** What a shell uses after it has run a command. */
+/** What a shell opens for its first command. */
 export type ShellWorkspace = {
   /** The real directories of the workspace; commands run in the first by default. */
   readonly roots: readonly [string, ...string[]]

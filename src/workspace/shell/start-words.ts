@@ -65,10 +65,7 @@ type StartShell = {
   readonly closeDescriptors: string
 }
 
-/**
- * Node closes the descriptors that it opened itself; those that the host inherited above 15 would be passed on to every
- * command.
- */
+/** Node closes the descriptors that it opened itself; inherited ones above 15 would be passed on to every command. */
 const bash: StartShell = {
   words: ['/bin/bash', '--noprofile', '--norc'],
   fileBlock: 1024,

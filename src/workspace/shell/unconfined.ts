@@ -12,9 +12,7 @@ export type UnconfinedOptions = {
   readonly asUser?: boolean | undefined
 }
 
-/**
- * No sandbox: the command has all permissions of the host's user. Its environment is separate, unless `asUser` is set.
- */
+/** No sandbox: the command has all permissions of the host's user. Its environment is separate, unless `asUser`. */
 export function unconfined(options: UnconfinedOptions): Confinement {
   const { limits } = options
   return {

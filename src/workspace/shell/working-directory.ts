@@ -2,9 +2,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
 import { ShellDirectoryError } from './errors.js'
 
-/**
- * Returns the real directory of a command. A directory that the model chose is always inside the workspace (SEC-137).
- */
+/** Returns the real directory of a command. One that the model chose is always inside the workspace (SEC-137). */
 export async function directoryInside(
   roots: readonly [string, ...string[]],
   wanted: string | undefined,

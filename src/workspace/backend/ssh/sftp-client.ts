@@ -68,8 +68,7 @@ export async function openSftp(
       if (answer.type === reply.attributes) return readAttributes(answer.reader)
       const error = statusError(answer)
       if (error.status === statusCode.noSuchFile) return undefined
-      // OpenSSH has one code for a missing file and for a path with a file as a parent, and another for all other
-      // errors.
+      // OpenSSH has one code for a missing file and for a path with a file as a parent, and another for the rest.
       throw error
     },
     realPath: (path) => nameFrom(ask(request.realPath, path)),

@@ -20,8 +20,7 @@ export function seatbeltConfinement(options: SeatbeltOptions): Confinement {
     // The kernel confines the processes; there is no parent process whose end would end them.
     contained: false,
     async start(profile) {
-      // A file, because a profile can be longer than a command line, and every user of the machine can read command
-      // lines.
+      // A file: a profile can be too long for a command line, and every user of the machine can read command lines.
       const file = join(options.directory, `profile-${randomBytes(9).toString('base64url')}.sb`)
       writeFileSync(file, seatbeltProfile(asKernel(profile, realPath)), { mode: 0o600, flag: 'wx' })
       return {

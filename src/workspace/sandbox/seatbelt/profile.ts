@@ -66,10 +66,7 @@ function placeRules(profile: MountlessProfile): SbplRule[] {
   ]
 }
 
-/**
- * Returns the rules for paths inside writable ones that cannot be changed, opened or moved. No later rule allows
- * anything.
- */
+/** Returns the rules for protected, denied and unmovable paths inside writable ones. No later rule allows anything. */
 function heldRules(profile: MountlessProfile): SbplRule[] {
   const { pins, rules, masked, sockets, shown, hidden } = profile
   const opened = pins.filter(({ how }) => how === 'own-mount').map(({ path }) => path)

@@ -14,10 +14,7 @@ const services = [
   'com.apple.system.notification_center',
 ]
 
-/**
- * Information about the machine (sysctl). Not all of it: some entries list the arguments and variables of the user's
- * other processes.
- */
+/** Information about the machine (sysctl), without the arguments and variables of the user's other processes. */
 const facts = [
   ...['activecpu', 'byteorder', 'cacheconfig', 'cachelinesize', 'cachelinesize_compat', 'cachesize'],
   ...[
@@ -88,10 +85,7 @@ const programs = [
   ...['/private/var/db/dyld', '/private/var/db/xcode_select_link', '/private/var/db/icu'],
 ]
 
-/**
- * Accounts, keys and the configuration of who can become root; and the second path of the volume with the files of all
- * users.
- */
+/** Accounts, keys and the rules for becoming root; and the other path of the volume with the files of all users. */
 const secrets = [
   ...['master.passwd', 'ssh', 'sudoers', 'sudoers.d', 'krb5.keytab', 'openldap', 'cups'].map(
     (name) => `/private/etc/${name}`,
