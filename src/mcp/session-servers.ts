@@ -25,7 +25,7 @@ export type McpFeatureOptions = {
   readonly mcpServers?: Readonly<Record<string, Omit<McpServerOptions, 'name'>>> | readonly McpServerOptions[]
   /** What MCP servers can use of the host. */
   readonly mcp?: {
-    /** Answers a server's request to a model. Absent: servers learn that sampling is not supported. */
+    /** Answers a server's request to a model. Absent: sampling is reported to servers as not supported. */
     readonly sampling?: McpSamplingHandler
     readonly signIn?: McpSignIn
   }

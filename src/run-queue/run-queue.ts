@@ -203,7 +203,7 @@ export type Settlement = {
   readonly wakeAtMs?: number | undefined
 }
 
-/** The reason why a node is woken. `drain`: it must take no more runs. */
+/** The reason why a node is woken. `drain`: it must claim no more runs. */
 export type WakeReason = 'work' | 'messages' | 'cancel' | 'drain'
 
 /** The membership of one node. */

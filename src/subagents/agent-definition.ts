@@ -50,7 +50,7 @@ export class AgentNotFoundError extends CapstanError {
   }
 }
 
-/** Returns the problems of files with the requested name; if there are none, those of files whose name is unknown. */
+/** Returns the problems of files with the requested name; if there are none, of all files meant to be agents. */
 function problemsFor(name: string, unread: readonly UnreadAgent[]): string[] {
   const named = unread.filter(({ names }) => names.includes(name))
   const shown = named.length > 0 ? named : unread.filter(({ onlyByName }) => onlyByName !== true)

@@ -15,7 +15,7 @@ export type GivenReport = Partial<Omit<VerificationReport, 'checks' | 'subject'>
   readonly subject: string
   readonly checks?: readonly GivenCheck[]
 }
-/** A check of a report that a host gives. */
+/** A check of a report that a host provides. */
 export type GivenCheck = Partial<Omit<VerificationCheck, 'id' | 'status'>> &
   Pick<VerificationCheck, 'id' | 'status'>
 

@@ -53,7 +53,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   /** Actions that wait until all recorded answers were delivered. */
   let later: (() => void)[] = []
   let lastSent = 0
-  /** The time on the guest's clock; it never goes back. */
+  /** The time on the guest's clock; it never runs backwards. */
   let { at } = replay
   let busy = 0
   let waiting = 0

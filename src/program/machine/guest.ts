@@ -167,7 +167,7 @@ function guest(post: Thread['post'], log: Thread['log'], end: Thread['end']) {
       end('thrown', describeThrown(error))
     }
   }
-  /** The same seed gives the same numbers, so that a program can be repeated exactly. */
+  /** The same seed produces the same numbers, so that a program can be repeated exactly. */
   const seed = (from: number): void => {
     let state = from % 4_294_967_296
     const next = (): number => {

@@ -49,7 +49,7 @@ export type WireEvent = { readonly event?: string; readonly data: string }
 
 /** One protocol: how it encodes a whole answer, a streamed answer, and an error. */
 export type Dialect = {
-  /** Returns whether the request is for this protocol, and whether it wants a stream. */
+  /** Returns whether the request is for this protocol, and whether it requests a stream. */
   match(path: string, body: JsonValue): { readonly stream: boolean; readonly model: string } | undefined
   events(answer: WireAnswer): WireEvent[]
   body(answer: WireAnswer): JsonValue
