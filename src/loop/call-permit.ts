@@ -78,7 +78,7 @@ export function permitFor(
   }
 }
 
-/** Returns the files that rules deny the tool `read`: their text must not reach the model in another way either. */
+/** Returns the files that rules deny the tool `read`: no model or client may get their text in another way either. */
 export function unreadableFiles(authority: Authority): DeniedReads | undefined {
   return deniedReads({ tool: 'read', args: {}, subjects: [] }, booksOf(authority))
 }
