@@ -169,7 +169,7 @@ describe('send', () => {
     const attachments = [{ data: 'aGk=', mediaType: 'audio/mpeg', name: 'memo.mp3' }]
     await expect(session.send({ prompt: 'what is said?', attachments })).rejects.toMatchObject({
       code: 'model_request_refused',
-      message: expect.stringMatching(/does not take audio \(memo\.mp3, audio\/mpeg\), so nothing was sent/),
+      message: expect.stringMatching(/does not accept audio \(memo\.mp3, audio\/mpeg\), so nothing was sent/),
     })
     expect(server.requests).toHaveLength(0)
     await session.send('then without it')
