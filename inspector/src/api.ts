@@ -10,7 +10,7 @@ export type TimedEvent = {
   readonly sequence: number
   readonly timestampMs: number
   readonly event: AgentEvent
-  /** How many characters of its texts were not read. */
+  /** The number of characters of its texts that were not read. */
   readonly cutChars?: number | undefined
 }
 
@@ -22,12 +22,12 @@ export type Question = Operations['listQuestions']['output']['questions'][number
 export type FileChange = Operations['listChanges']['output']['changes'][number]
 export type Visitor = { readonly principal: string; readonly readsOnly?: string | undefined }
 
-/** Who is signed in; null: nobody, undefined: not known yet. */
+/** The signed-in user; null when no user is signed in, undefined when that is not known yet. */
 export const visitor = signal<Visitor | null | undefined>(undefined)
 /** Whether the last request reached the server. */
 export const isConnected = signal(true)
 
-// Of this origin, the port included: pages of other servers on this machine cannot read it.
+// Stored for this origin, which includes the port: pages of other servers on this machine cannot read it.
 const csrfKey = 'capstan-csrf'
 
 const send: typeof fetch = async (input, init) => {
@@ -47,11 +47,11 @@ const send: typeof fetch = async (input, init) => {
 
 export const client: CapstanClient = createClient({ url: location.origin, fetch: send })
 
-/** Signs in with the code of the address, or finds out who is signed in already. */
+/** Signs in with the code in the URL, or reads which user is already signed in. */
 export async function startVisit(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1]
   if (code !== undefined) {
-    // The code is used up: it must not stay in the history.
+    // The code is valid once and must not stay in the browser history.
     history.replaceState(null, '', location.pathname)
     if (await signInWith(code)) return
   }
@@ -70,7 +70,7 @@ export async function signInWith(code: string): Promise<boolean> {
   }
 }
 
-/** Signs in with the token of the server: it is exchanged for a code at once, and not saved. */
+/** Signs in with the server token, which is immediately exchanged for a code and not saved. */
 export async function signInWithToken(token: string): Promise<boolean> {
   try {
     const { code } = await client.call('createInspectorCode', {
@@ -91,13 +91,13 @@ export async function signOut(): Promise<void> {
 
 /** Longer texts of events are read when they are shown. */
 const maxText = 2_000
-/** The first page is shown at once; the next ones fill the list. */
+/** The first page is small, so that it is shown early; the next ones fill the list. */
 const firstPage = 200
 const nextPages = 2_000
 /** Higher numbers are those of a run that continued this one in another process. */
 const sequencesPerProcess = 1_000_000_000
 
-/** The events of a run: what there is, then what comes, through broken connections, until it ends or `signal` aborts. */
+/** Yields the stored events of a run, then new ones, across lost connections, until the run ends or `signal` aborts. */
 export async function* followRun(
   sessionId: string,
   runId: string,

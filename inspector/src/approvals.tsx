@@ -15,7 +15,7 @@ export function Waiting({
   onCount,
 }: {
   readonly sessionId: string
-  /** Called with how many there are. */
+  /** Called with the number of calls and questions that wait. */
   readonly onCount: (count: number) => void
 }): JSX.Element {
   const approvals = useSignal<readonly Approval[]>([])
@@ -30,7 +30,7 @@ export function Waiting({
     const leaving = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const poll = async (): Promise<void> => {
-      // The banner at the top reports a connection that broke; the next attempt follows.
+      // The banner at the top reports a lost connection; the next poll tries again.
       if (!document.hidden) await read(leaving.signal).catch(() => undefined)
       if (!leaving.signal.aborted) timer = setTimeout(poll, pollMs)
     }
@@ -127,7 +127,7 @@ function ApprovalCard({
         </p>
       )}
       {isReader ? (
-        <p class="quiet">You can read this session, and not answer for it.</p>
+        <p class="quiet">You can read this session but not answer its questions.</p>
       ) : (
         <div class="answers">
           <button

@@ -15,7 +15,7 @@ import { type CallItem, verdictOf } from './timeline.js'
 import { argsOf, Verdicts, Why } from './verdict.js'
 import { WholeOutput } from './whole-output.js'
 
-/** One tool call: what it was, how it ended and why it was allowed. */
+/** One tool call: its input, its result, and why it was allowed. */
 export function CallView({
   sessionId,
   call,
@@ -34,7 +34,7 @@ export function CallView({
   const { label, tone } = verdictOf(call)
   const isFailed = end?.isError === true || (end !== undefined && end.exitCode !== 0)
   const diff = isOpen ? diffOf(call) : undefined
-  // What is explained and copied are the whole arguments.
+  // Explanations and copies need the whole arguments.
   const isCut = call.cut !== undefined
   const rule = isOpen ? ruleFor(call) : undefined
   return (
@@ -140,7 +140,7 @@ function ruleFor(call: CallItem): string | undefined {
   const decisive = parts.find(({ rule }) => rule !== undefined)?.rule
   if (decisive !== undefined) return decisive.text
   const about = aboutCall(call)
-  // Signs of patterns would match more than this call.
+  // Pattern characters would match more than this call.
   return about === '' || /[*?[\]{}()\\\n]/.test(about) ? undefined : `${call.toolName}(${about})`
 }
 

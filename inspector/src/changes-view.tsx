@@ -7,7 +7,7 @@ import { Diff } from './diff.js'
 import { count } from './format.js'
 import { Line } from './text.js'
 
-/** What tools did to files in each run, and the undo of it. */
+/** The file changes of tools in each run, with undo. */
 export function ChangesView({
   sessionId,
   runs,
@@ -19,7 +19,7 @@ export function ChangesView({
   const runId = chosen.value ?? runs.at(-1)?.runId
   const changes = useSignal<readonly FileChange[] | undefined>(undefined)
   const said = useSignal('')
-  /** The files that an undo left as they are, and why. */
+  /** The files that an undo did not restore, and why. */
   const stayed = useSignal<readonly string[]>([])
   const isSure = useSignal(false)
   const read = async (): Promise<void> => {

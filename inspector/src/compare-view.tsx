@@ -125,7 +125,7 @@ type Row = {
 
 const lookAhead = 30
 
-/** Puts equal entries opposite to each other: after a difference, the nearest pair of equal entries continues. */
+/** Aligns equal entries: after a difference, continues with the nearest pair of equal entries. */
 function align(left: readonly Item[], right: readonly Item[]): Row[] {
   const [a, b] = [left.map(contentOf), right.map(contentOf)]
   const rows: Row[] = []

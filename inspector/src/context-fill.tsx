@@ -7,7 +7,7 @@ import { Line } from './text.js'
 const pollMs = 10_000
 const width = 900
 
-/** How far the context window of the model is filled, and by what. */
+/** How much of the context window of the model is used, and by what. */
 export function ContextFill({ sessionId }: { readonly sessionId: string }): JSX.Element | null {
   const { value, failure } = usePolled(
     (signal) => client.call('getContext', { params: { sessionId } }, signal),
@@ -25,12 +25,12 @@ export function ContextFill({ sessionId }: { readonly sessionId: string }): JSX.
       <h2>Context window</h2>
       <p class="totals">
         {tokens(usedTokens)} of {tokens(windowTokens)} tokens ({percent} %) of <Line text={model} max={60} />
-        {windowAssumed && ', whose window is a guess'}
+        {windowAssumed && ', whose context window is an assumption'}
         {compaction.auto && ` · compacted at ${tokens(compaction.atTokens)}`}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard */}
       <div class="scroll" tabIndex={0}>
-        <svg viewBox={`0 0 ${width} 26`} class="chart" role="img" aria-label={`${percent} % are used`}>
+        <svg viewBox={`0 0 ${width} 26`} class="chart" role="img" aria-label={`${percent} % used`}>
           <rect class="window" x="0" y="2" width={width} height="18" rx="3" />
           {parts.map(({ name, tokens: count }) => {
             const left = from

@@ -4,8 +4,8 @@ import { quoteArgv } from '../../src/authority/quote-argv.js'
 import { safeText } from '../../src/cli/terminal/safe-text.js'
 
 /**
- * A button that copies a text as it is shown, with escapes: control characters could end the paste of a terminal and
- * start a command.
+ * A button that copies a text as it is shown, with control characters escaped: in a terminal they could end the paste
+ * and start a command.
  */
 export function CopyButton({
   text,
@@ -24,8 +24,8 @@ export function CopyButton({
       await navigator.clipboard.writeText(safeText(text()))
       said.value = 'Copied.'
     } catch {
-      // Browsers have a clipboard for pages of this machine and over TLS alone, and users can forbid it.
-      said.value = 'The browser does not let this page copy.'
+      // Browsers offer the clipboard only to pages of this machine and over TLS, and users can deny it.
+      said.value = 'The browser does not allow this page to copy.'
     }
   }
   return (

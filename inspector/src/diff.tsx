@@ -6,7 +6,7 @@ import { highlighted, languageOf } from './highlight.js'
 const maxLines = 2_000
 const maxLineChars = 2_000
 
-/** A unified diff, as it is or with both versions next to each other. */
+/** A unified diff, or both versions next to each other. */
 export function Diff({
   text,
   label,
@@ -57,7 +57,7 @@ export function Diff({
   )
 }
 
-/** A line as it is shown; of a long one, the beginning. */
+/** A line as it is shown; a long line is cut after its beginning. */
 function shortened(line: string): string {
   const left = line.length - maxLineChars
   const shown = safeText(left > 0 ? line.slice(0, maxLineChars) : line.replace(/\r$/, ''))

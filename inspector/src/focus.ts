@@ -2,7 +2,7 @@ const focusable =
   'a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary, [tabindex="0"]'
 
 /**
- * Keeps the keyboard at its place: when the focused element is removed, such as a button that was used, what takes its
+ * Preserves the keyboard focus: when the focused element is removed, such as a button that was used, the element in its
  * place gets the focus; in a new view, the heading.
  */
 export function keepFocus(): void {

@@ -4,8 +4,8 @@ import type { ComponentChildren } from 'preact'
 const maxLine = 2_000
 
 /**
- * The words of one line of code as text nodes in colored elements. It knows comments, strings, numbers and keywords of
- * common languages, by the name of the file or of the language; other texts stay as they are.
+ * The words of one line of code as text nodes in colored elements. It recognizes comments, strings, numbers and keywords
+ * of common languages, by the name of the file or of the language; other text is not colored.
  */
 export function highlighted(line: string, language: string | undefined): ComponentChildren {
   const pattern = language === undefined ? undefined : patternOf(language)

@@ -21,7 +21,7 @@ export function useImages(sessionId: string, state: string): readonly ImageInfo[
       (found) => {
         images.value = found.images
       },
-      // The view without images is complete in all other respects; requests that fail are reported by the session.
+      // Without images the view still shows everything else; the session view reports failed requests.
       () => undefined,
     )
     return () => leaving.abort()
@@ -55,7 +55,7 @@ export function Images({
   )
 }
 
-/** One image of the session, from its data in the log: no address is opened for it. */
+/** One image of the session, created from its data in the log: no URL is requested. */
 function StoredImage({
   sessionId,
   imageId,

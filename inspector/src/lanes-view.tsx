@@ -26,7 +26,7 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
   if (queue.lanes.length === 0)
     return (
       <p class="empty">
-        Calls of this session run at once. The option <code>queueConfig</code> gives a session lanes.
+        Calls of this session run without waiting. Set the option <code>queueConfig</code> to use lanes.
       </p>
     )
   return (
@@ -43,7 +43,7 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
           </tr>
         ))}
       </Table>
-      <h2>Calls at workers</h2>
+      <h2>Calls handed to workers</h2>
       {queue.tasks.length === 0 && <p class="quiet">None.</p>}
       <ul>
         {queue.tasks.map(({ taskId, lane, toolName, attempt }) => (
@@ -56,7 +56,7 @@ export function LanesView({ sessionId }: { readonly sessionId: string }): JSX.El
         ))}
       </ul>
       <h2>Dead letters</h2>
-      {queue.deadLetters.length === 0 && <p class="quiet">No call has failed finally.</p>}
+      {queue.deadLetters.length === 0 && <p class="quiet">There are no dead letters.</p>}
       {queue.deadLetters.map((letter) => (
         <DeadLetter key={letter.commandId} sessionId={sessionId} letter={letter} onRetried={refresh} />
       ))}
@@ -74,13 +74,13 @@ const columns = [
 const modes: Readonly<Record<string, string>> = {
   internal: 'here',
   external: 'by workers',
-  hybrid: 'here, with others notified',
+  hybrid: 'in this process; others are notified',
 }
 
 const noRetry = {
   host_tool_disabled: 'the host does not allow direct calls of this tool (hostTools)',
   dead_letter_from_log: 'from the log of an earlier process: only the host can retry it (evenIfFromLog)',
-  dead_letter_without_arguments: 'its arguments were not saved: only the host can make the call again',
+  dead_letter_without_arguments: 'its arguments were not saved: only the host can repeat the call',
 } satisfies Record<NonNullable<Letter['retryProblem']>, string>
 
 function DeadLetter({
@@ -130,7 +130,7 @@ function DeadLetter({
         )}
         {isSure.value && (
           <button type="button" class="danger" onClick={() => void retry()}>
-            Run it, although it may have run already
+            Run it, although it may already have run
           </button>
         )}
       </div>

@@ -19,12 +19,12 @@ export type CutEvent = { readonly runId: string; readonly sequence: number; read
 /** Reads the long texts of these events; they replace the events that the session has. */
 export type Complete = (cut: readonly CutEvent[]) => void
 
-/** The events of all runs of a session in order, and what is known of the session. */
+/** The events of all runs of a session in order, and the details of the session. */
 export type LoadedSession = {
   readonly details: SessionDetails | undefined
   readonly runs: readonly Run[]
   readonly events: readonly TimedEvent[]
-  /** What a fork copied of another session. */
+  /** The entries that a fork copied from another session. */
   readonly copied: readonly Item[]
   readonly failure: string
   readonly complete: Complete
@@ -106,7 +106,7 @@ export function useSession(sessionId: string): LoadedSession {
       (found) => {
         copied.value = found
       },
-      // Requests that fail are reported by those for the session itself.
+      // A failed request is not reported here: the requests for the session itself report failures.
       () => undefined,
     )
     return () => {

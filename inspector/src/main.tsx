@@ -109,7 +109,7 @@ function SignIn(): JSX.Element {
         }}
       >
         <label>
-          Or use the token of the server
+          Or use the server token
           <input
             type="password"
             autocomplete="off"

@@ -20,7 +20,7 @@ export function McpServers({ sessionId }: { readonly sessionId: string }): JSX.E
     <section aria-label="MCP servers">
       <h2>MCP servers</h2>
       {failure.value !== '' && <p class="failure">{failure.value}</p>}
-      {value.value?.length === 0 && <p class="quiet">This session has none.</p>}
+      {value.value?.length === 0 && <p class="quiet">This session has no MCP servers.</p>}
       {value.value?.map((server) => (
         <ServerCard key={server.name} server={server} />
       ))}
@@ -66,7 +66,7 @@ function ServerCard({ server }: { readonly server: Server }): JSX.Element {
       )}
       {failure !== undefined && (
         <details>
-          <summary>What is known of the failure</summary>
+          <summary>Details of the failure</summary>
           <Json label={`Failure of ${name}`} value={failure} />
         </details>
       )}
@@ -75,9 +75,9 @@ function ServerCard({ server }: { readonly server: Server }): JSX.Element {
 }
 
 const states = {
-  idle: { label: 'idle: connected on use', tone: '' },
+  idle: { label: 'idle: connects on use', tone: '' },
   connecting: { label: 'connecting', tone: 'ask' },
   connected: { label: 'connected', tone: 'allow' },
-  down: { label: 'down: tried again later', tone: 'deny' },
+  down: { label: 'down: retried later', tone: 'deny' },
   disabled: { label: 'disabled', tone: '' },
 } as const

@@ -1,4 +1,4 @@
-/** What the page shows. It is in the address, so that every view and every call has a link. */
+/** What the page shows. It is part of the URL, so that every view and every call has a link. */
 export type Place =
   | { readonly view: 'sessions'; readonly filters?: SessionFilters | undefined }
   | { readonly view: 'schedules' }
@@ -20,7 +20,7 @@ export const tabs = ['timeline', 'usage', 'changes', 'tools', 'lanes'] as const
 export type Tab = (typeof tabs)[number]
 
 export const filterNames = ['search', 'status', 'model', 'agent', 'tenant', 'label'] as const
-/** What the list of sessions is limited to. */
+/** The filters of the list of sessions. */
 export type SessionFilters = Partial<Readonly<Record<(typeof filterNames)[number], string>>>
 
 /** The address of a place. */

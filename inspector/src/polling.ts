@@ -2,7 +2,7 @@ import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { describeFailure } from './api.js'
 
-/** What was read last, and why the last attempt failed; empty when it did not. */
+/** The value that was read last, and why the last attempt failed; empty when it succeeded. */
 export type Polled<Value> = {
   readonly value: ReadonlySignal<Value | undefined>
   readonly failure: ReadonlySignal<string>
@@ -10,7 +10,7 @@ export type Polled<Value> = {
   refresh(): Promise<void>
 }
 
-/** Reads data now and then again and again, as long as the component is shown and its page is visible. */
+/** Reads data immediately and then periodically, as long as the component is shown and its page is visible. */
 export function usePolled<Value>(
   read: (signal: AbortSignal) => Promise<Value>,
   everyMs: number,

@@ -31,7 +31,7 @@ export function QueuesView(): JSX.Element {
       {failure.value !== '' && <p class="failure">{failure.value}</p>}
       {cluster !== undefined && status === undefined && (
         <p class="empty">
-          No queue of a cluster is visible here. The lanes of a session are in its tab <em>Lanes</em>.
+          No cluster queue is visible here. The lanes of a session are in its tab <em>Lanes</em>.
         </p>
       )}
       {status !== undefined && <Lanes lanes={status.lanes} />}
@@ -59,7 +59,7 @@ function Lanes({ lanes }: Pick<ClusterStatus, 'lanes'>): JSX.Element {
     <section aria-label="Lanes">
       <h2>Lanes</h2>
       {lanes.length === 0 ? (
-        <p class="quiet">No run waits or is active.</p>
+        <p class="quiet">No run is waiting or active.</p>
       ) : (
         <Table caption="Lanes" columns={laneColumns}>
           {lanes.map(({ lane, queued, active, oldestWaitMs }) => (
@@ -91,7 +91,7 @@ function Workers({ nodes }: Pick<ClusterStatus, 'nodes'>): JSX.Element {
       <h2>Workers</h2>
       {nodes.length === 0 ? (
         <p class="note">
-          No worker is there: queued runs wait. Start one with <code>capstan worker</code>.
+          No worker is running, so queued runs wait. Start one with <code>capstan worker</code>.
         </p>
       ) : (
         <Table caption="Workers" columns={workerColumns}>
@@ -156,7 +156,9 @@ function DeadRuns({
   return (
     <section aria-label="Dead runs">
       <h2>Dead runs</h2>
-      <p class="quiet">Runs whose worker ended too often without progress. They wait for a retry.</p>
+      <p class="quiet">
+        Runs whose workers ended too often without progress. They are not run again until they are retried.
+      </p>
       <p role="status">{said.value}</p>
       {dead.map((run) => (
         <article key={run.runId} class="card">

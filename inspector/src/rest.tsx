@@ -7,8 +7,8 @@ import type { Complete, CutEvent } from './load-session.js'
 const maxAutomatic = 200_000
 
 /**
- * What is missing of the texts of an entry. It is read when the entry is shown, or, when it is long and `isAsked` is
- * true, with a button.
+ * Reads the missing part of the texts of an entry when the entry is shown or, if that part is long and `isAsked` is
+ * true, when the user presses a button.
  */
 export function Rest({
   cut,

@@ -79,7 +79,7 @@ function ScheduleCard({ schedule }: { readonly schedule: Schedule }): JSX.Elemen
       </dl>
       {last?.status === 'skipped' && (
         <p class="note">
-          The last fire was skipped: {last.reason === undefined ? 'no reason is known' : reasons[last.reason]}
+          The last fire was skipped: {last.reason === undefined ? 'reason unknown.' : reasons[last.reason]}
         </p>
       )}
       {recent.length > 0 && <Fires name={name} sessionId={sessionId} fires={recent} />}
@@ -145,7 +145,7 @@ const words = { webhook: 'webhook', file: 'file changes', wake_up: 'wake-ups' } 
 
 const sources = {
   schedule: 'cron',
-  api: 'by hand',
+  api: 'manual',
   webhook: 'webhook',
   file: 'file change',
   wake_up: 'wake-up',
@@ -154,6 +154,6 @@ const sources = {
 const reasons = {
   overlap: 'the previous one was still running.',
   missed: 'it was due while the directory was not served.',
-  elsewhere: 'another node made it.',
-  stopped: 'serving ended first.',
+  elsewhere: 'another node ran it.',
+  stopped: 'the server stopped first.',
 } as const

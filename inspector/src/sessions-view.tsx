@@ -97,7 +97,7 @@ export function SessionsView({ filters }: { readonly filters: SessionFilters }):
             {isFiltered ? 'Search older sessions' : 'Show older sessions'}
           </button>{' '}
           <span class="quiet">
-            {isFiltered ? 'Searched' : 'These are'} the newest {sessions?.length.toLocaleString()} sessions.
+            {isFiltered ? 'Searched' : 'Showing'} the newest {sessions?.length.toLocaleString()} sessions.
           </span>
         </p>
       )}

@@ -25,7 +25,7 @@ export function ShareLinks({ sessionId }: { readonly sessionId: string }): JSX.E
   }, [sessionId])
   return (
     <section class="card" aria-label="Links for reading">
-      <p>A link shows this session to everybody who has it. It can change nothing.</p>
+      <p>Everyone who has the link can read this session. It does not allow changes.</p>
       <div class="answers">
         <label class="filter">
           Valid for

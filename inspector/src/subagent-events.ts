@@ -23,7 +23,7 @@ export function useSubagents(events: readonly TimedEvent[]): readonly SubagentEv
         all.push({ agent, events: await eventsOf(sessionId, leaving.signal) })
       found.value = all
     }
-    // A subagent of another store is left out: the chart is complete for the session itself.
+    // A subagent in another store is not shown: the chart is still complete for the session itself.
     read().catch(() => undefined)
     return () => leaving.abort()
   }, [started.length, ended])

@@ -18,7 +18,7 @@ export function Table({
   readonly columns: readonly Column[]
   /** For screen readers. */
   readonly caption: string
-  /** False: the first column is for a choice, and the second one for a name. */
+  /** False when the first column is a checkbox and the second one the name. */
   readonly isPlain?: boolean
   readonly children: ComponentChildren
 }): JSX.Element {

@@ -39,7 +39,7 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
   return <Plain label={label} text={JSON.stringify(value, undefined, 2) ?? 'undefined'} />
 }
 
-/** Markdown of a model. Only these forms become elements; HTML in it is text, images are not loaded. */
+/** Markdown of a model. Only the forms below become elements; HTML is shown as text, images are not loaded. */
 export function Markdown({ text }: { readonly text: string }): JSX.Element {
   const tokens = useMemo(() => markdownTokens(safeText(text)), [text])
   if (tokens === undefined) return <Plain label="Answer" text={text} />
@@ -152,7 +152,7 @@ function Inline({ token }: { readonly token: Token }): ComponentChildren {
   }
 }
 
-/** The lexer escapes the text of some tokens for HTML, which this is not. */
+/** Undoes the HTML escapes that the lexer adds to the text of some tokens: the text is not inserted as HTML. */
 function unescaped(text: string): string {
   return text
     .replace(/&lt;/g, '<')

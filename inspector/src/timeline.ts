@@ -32,7 +32,7 @@ export type CallItem = {
     | undefined
   denied?: string | undefined
   cut?: CutEvent[] | undefined
-  /** It was made in the session that this one was forked from, whose log has its verdict. */
+  /** True when the call was made in the session that this one was forked from, whose log has its verdict. */
   readonly isCopied?: true
 }
 
@@ -43,11 +43,11 @@ export type Item =
       readonly kind: 'prompt' | 'steer' | 'text' | 'reasoning'
       readonly key: string
       text: string
-      /** Not known of entries that a fork copied. */
+      /** Undefined for entries that a fork copied. */
       readonly atMs: number | undefined
       /** Of a prompt. */
       readonly runId?: string | undefined
-      /** The events of which texts are missing. */
+      /** The events whose texts were not read completely. */
       cut?: CutEvent[] | undefined
     }
   | {
@@ -135,7 +135,7 @@ export class Timeline {
       }
       case 'tool_execution_start': {
         const call = this.#call(event.toolId, event.toolName, atMs, event.title)
-        // The whole arguments replace the pieces of them.
+        // The complete arguments replace the streamed pieces.
         return Object.assign(call, { args: event.args, startedAtMs: atMs, cut: undefined })
       }
       case 'tool_output_delta': {
@@ -229,7 +229,7 @@ function hasTexts(item: Item): item is Exclude<Item, { kind: 'round' | 'end' | '
   return item.kind !== 'round' && item.kind !== 'end' && item.kind !== 'copied'
 }
 
-/** How many characters of the texts of an entry were not read. */
+/** The number of characters of the texts of an entry that were not read. */
 export function cutChars(item: Item): number {
   if (!hasTexts(item)) return 0
   return (item.cut ?? []).reduce((sum, { chars }) => sum + chars, 0)

@@ -44,11 +44,11 @@ export function UsageView({
         <Figure name="Output" value={tokens(sum(({ output }) => output))} />
         <Figure name="Output for reasoning" value={tokens(sum(({ reasoning }) => reasoning))} />
         <Figure name="Largest context" value={tokens(Math.max(...rounds.map(({ input }) => input)))} />
-        <Figure name="Time of models" value={duration(model)} />
-        <Figure name="Time of tools, with waiting" value={duration(tool)} />
+        <Figure name="Model time" value={duration(model)} />
+        <Figure name="Tool time, including waiting" value={duration(tool)} />
       </dl>
       <ContextFill sessionId={sessionId} />
-      <h2>Tokens of each round</h2>
+      <h2>Tokens per round</h2>
       <RoundChart rounds={rounds} />
       {rounds.length > maxBars && (
         <p class="quiet">
@@ -185,8 +185,8 @@ function spansOf(agent: string, events: readonly TimedEvent[]): Span[] {
 }
 
 /**
- * When models, tools and subagents worked. What ran at the same time is below each other; the work of each subagent is
- * below that of the session.
+ * When models, tools and subagents worked. Work that ran at the same time is on separate rows; the rows of each subagent
+ * are below those of the session.
  */
 function Flame({ groups }: { readonly groups: readonly (readonly Span[])[] }): JSX.Element {
   const shown = groups.map((spans) => spans.slice(-maxSpans))
@@ -213,7 +213,7 @@ function Flame({ groups }: { readonly groups: readonly (readonly Span[])[] }): J
         viewBox={`0 0 ${chart.width} ${ends.length * rowHeight + 18}`}
         class="chart"
         role="img"
-        aria-label={`${all.length} pieces of work in ${duration(end - start)}`}
+        aria-label={`${all.length} activities in ${duration(end - start)}`}
       >
         {placed.map((span, at) => {
           const width = Math.max(1.5, x(span.endMs) - x(span.startMs))

@@ -17,7 +17,7 @@ type Explained = {
   readonly watchdog: Verdict
 }
 
-/** Every step of the gate that had a say about a call, as it was decided then. */
+/** Every step of the gate that decided about a call, with the decision at that time. */
 export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
   const { end, asked, answered, denied } = call
   const decision = end?.decision
@@ -68,7 +68,9 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
           {answered !== undefined && (
             <p>
               {answered.approved ? `approved (${answered.decision ?? 'once'})` : 'rejected'}{' '}
-              {answered.isTimeout ? 'by the time limit' : `by ${answered.by ?? 'the host or its terminal'}`}{' '}
+              {answered.isTimeout
+                ? 'because the time limit passed'
+                : `by ${answered.by ?? 'the host or its terminal'}`}{' '}
               at {clock(answered.atMs)}
               {answered.reason !== undefined && (
                 <>
@@ -87,7 +89,7 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
       {typeof sandbox === 'string' && (
         <Step name="Sandbox" tone={sandbox === 'none' ? 'ask' : blocked.length > 0 ? 'deny' : 'allow'}>
           {sandbox === 'none' ? 'the command ran without a sandbox' : `confined by ${sandbox}`}
-          {blocked.length === 0 && sandbox !== 'none' && ', which is not known to have blocked anything'}
+          {blocked.length === 0 && sandbox !== 'none' && '; no blocked action was reported'}
           {blocked.length > 0 && (
             <ul>
               {blocked.map((what) => (
@@ -109,7 +111,7 @@ export function Verdicts({ call }: { readonly call: CallItem }): JSX.Element {
 }
 
 const hookText = {
-  continue: 'let the call continue',
+  continue: 'allowed the call to continue',
   block: 'blocked the call',
   skip: 'answered in place of the tool',
   change: 'changed the arguments, which were judged again',
@@ -171,7 +173,7 @@ function VerdictText({ verdict }: { readonly verdict: Verdict }): JSX.Element {
   )
 }
 
-/** The explanation tree of a call under the current rules, and under rules that the user tries. Nothing is run. */
+/** The explanation tree of a call under the current rules, and under rules that the user tries out. Nothing is run. */
 export function Why({
   sessionId,
   call,
@@ -277,7 +279,7 @@ export function Why({
         <button type="submit">Judge again</button>
       </form>
       <p class="quiet">
-        Judged by the same code as a real call. Nothing is run or saved; hooks are not asked.{' '}
+        Judged by the same code as a real call. Nothing is run or saved; hooks are not called.{' '}
         <CopyButton isLink label="Copy the rule" text={() => rule.value} />{' '}
         <CopyButton
           isLink

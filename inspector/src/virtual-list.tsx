@@ -43,7 +43,7 @@ export function VirtualList<Row extends { readonly key: string }>({
       setView({ top: element.scrollTop, height: element.clientHeight })
     }
     read()
-    // What the user opens or scrolls to must not move away.
+    // The row that the user opens or scrolls to must not move.
     const stay = (): void => {
       isAtEnd.current = false
     }
@@ -106,7 +106,7 @@ export function VirtualList<Row extends { readonly key: string }>({
   )
 }
 
-/** How many offsets are below a position. */
+/** The number of offsets below a position. */
 function below(offsets: readonly number[], position: number): number {
   let [low, high] = [0, offsets.length]
   while (low < high) {

@@ -121,7 +121,7 @@ describe.skipIf(chromium === undefined)('every view of the inspector', { timeout
     await page.goto(`${started.url}/inspect/`)
     for (const look of looks) {
       await show(page, look)
-      await page.getByLabel('Or use the token of the server').fill('not-the-token-of-it')
+      await page.getByLabel('Or use the server token').fill('not-the-token-of-it')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText('The server does not accept this token.').waitFor()
       await check(page, 'main', 'sign-in', look)

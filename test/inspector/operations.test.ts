@@ -147,13 +147,13 @@ describe.skipIf(chromium === undefined)('the views of the inspector for operator
       'dead_letter_not_found',
     )
     await page.getByRole('button', { name: 'Retry…' }).click()
-    await page.getByRole('button', { name: 'Run it, although it may have run already' }).click()
-    await page.getByText('No call has failed finally.').waitFor()
+    await page.getByRole('button', { name: 'Run it, although it may already have run' }).click()
+    await page.getByText('There are no dead letters.').waitFor()
     expect(calls).toBe(2)
 
     await page.getByRole('link', { name: 'Tools and servers' }).click()
     const servers = page.getByRole('region', { name: 'MCP servers' })
-    for (const state of ['connected', 'down: tried again later', 'sign-in needed', 'disabled'])
+    for (const state of ['connected', 'down: retried later', 'sign-in needed', 'disabled'])
       await servers.locator('.badge', { hasText: state }).waitFor()
     await expectNoViolations(page, 'the servers')
     await picture(page, 'servers')
