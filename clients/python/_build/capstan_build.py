@@ -1,4 +1,4 @@
-"""Builds the package without any other one, so that it can be built without network (PEP 517)."""
+"""Builds the package without other packages, so that it can be built without network (PEP 517)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "capstan"
-# The same bytes for the same sources.
+# Fixed, so that the same sources produce the same bytes.
 DATE = (2020, 1, 1, 0, 0, 0)
 
 

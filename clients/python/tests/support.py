@@ -1,4 +1,4 @@
-"""What the tests share: a model server with a script, and an agent that asks it."""
+"""Shared by the tests: a model server with a script, and an agent that uses it."""
 
 from __future__ import annotations
 

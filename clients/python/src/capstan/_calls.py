@@ -1,4 +1,4 @@
-"""Calls code of the user: functions in a thread of their own, coroutine functions on the loop."""
+"""Calls code of the user: functions in a new thread each, coroutine functions on the loop."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any, Mapping, Optional
 
 
 class CapstanError(Exception):
-    """An operation failed. Decide by ``code``; the message can change between versions."""
+    """An operation failed. Branch on ``code``; the message can change between versions."""
 
     def __init__(self, message: str, code: str = "unknown", details: Optional[Mapping[str, Any]] = None) -> None:
         super().__init__(message)

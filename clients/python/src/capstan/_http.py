@@ -1,4 +1,4 @@
-"""The link to a Capstan server: its HTTP API, with the methods of sessions as requests."""
+"""The link to a Capstan server: maps the methods of sessions to requests of its HTTP API."""
 
 from __future__ import annotations
 

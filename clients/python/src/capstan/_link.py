@@ -1,4 +1,4 @@
-"""What the classes need of a Capstan process or server."""
+"""The interface between the public classes and a Capstan process or server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Link:
-    """A way to an agent: a process on this machine, or a server."""
+    """A connection to an agent: a process on this machine, or a server."""
 
     is_remote = False
 
@@ -18,7 +18,7 @@ class Link:
         raise NotImplementedError
 
     def notify(self, method: str, params: Dict[str, Any]) -> None:
-        """Send something that needs no answer."""
+        """Send a notification, which has no answer."""
         raise NotImplementedError
 
     async def open(self, session: "Session", params: Dict[str, Any]) -> Dict[str, Any]:

@@ -50,7 +50,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 def _thread() -> _LoopThread:
     global _current
     with _lock:
-        # After a fork the thread of the parent is not there.
+        # After a fork the thread of the parent does not exist.
         if _current is None or _current.process != os.getpid():
             _current = _LoopThread()
         return _current

@@ -201,7 +201,7 @@ class RunEvent(Record):
 
 
 class Event(Record):
-    """An event of a run. Decide by ``type``; a field that this type does not have is None."""
+    """An event of a run. Branch on ``type``; a field that this type does not have is None."""
 
     __slots__ = ()
     type: str

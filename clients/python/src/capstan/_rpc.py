@@ -23,7 +23,7 @@ _END = object()
 class Connection:
     """The connection to one Capstan process.
 
-    Threads read and write the pipes: a line has no largest size, and a slow process does not block the loop.
+    Threads read and write the pipes: the size of a line is not limited, and a slow process does not block the loop.
     All other work happens on the loop that started the connection.
     """
 
@@ -97,7 +97,7 @@ class Connection:
                 if self._outbox.empty():
                     pipe.flush()
         except (OSError, ValueError):
-            # The process has gone: the end of its output reports it.
+            # The process has ended: the end of its output reports that.
             pass
         finally:
             try:
@@ -131,7 +131,7 @@ class Connection:
 
     def _wait(self) -> None:
         status = self._process.wait()
-        # What it wrote last is read first. Its children can still hold the pipes: they are not waited for.
+        # Its last output is read first. Its children can still hold the pipes open, so their end is not waited for.
         for reader in self._readers:
             reader.join(2.0)
         try:

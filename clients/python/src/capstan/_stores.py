@@ -10,7 +10,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class Described:
-    """An option that the Capstan process makes an object of."""
+    """An option from which the Capstan process creates an object."""
 
     def wire(self) -> Dict[str, Any]:
         raise NotImplementedError

@@ -31,7 +31,7 @@ Options = Union["SessionOptions", Mapping[str, Any], None]
 
 
 class Agent:
-    """A configuration and its open sessions, in a Capstan process of its own or on a server."""
+    """A configuration and its open sessions, in a separate Capstan process or on a server."""
 
     def __init__(self, inner: "aio.Agent") -> None:
         self._inner = inner
@@ -73,7 +73,7 @@ class Agent:
         return self._inner.is_closed
 
     def session(self, workspace: Path='.', options: Options=None, **fields: Any) -> 'Session':
-        """Open a session on a directory. Fields can be given as keyword arguments too."""
+        """Open a session on a directory. Options can also be passed as keyword arguments."""
         return Session(run(self._inner.session(workspace, options, **fields)))
 
     def session_for_agent(self, workspace: Path, name: str, agent_dirs: Sequence[Path]=(), options: Options=None, **fields: Any) -> 'Session':
@@ -93,11 +93,11 @@ class Agent:
         return Session(run(self._inner.fork_session(_inner(session), options, from_message_id=from_message_id, before_message_id=before_message_id, workspace=workspace, **fields)))
 
     def list_sessions(self) -> List[str]:
-        """The ids of the open sessions, sorted; on a server, those of the stored sessions of the caller."""
+        """Return the ids of the open sessions, sorted; on a server, those of the caller's stored sessions."""
         return run(self._inner.list_sessions())
 
     def close_session(self, session_id: str) -> bool:
-        """Close a session. False when it is not open."""
+        """Close a session. Returns False when it is not open."""
         return run(self._inner.close_session(session_id))
 
     def refresh_mcp_tools(self) -> None:
@@ -105,15 +105,15 @@ class Agent:
         return run(self._inner.refresh_mcp_tools())
 
     def disconnect_idle_mcp(self, threshold_ms: float) -> List[str]:
-        """Disconnect MCP servers that were not used for this long. Returns their names."""
+        """Disconnect MCP servers that were not used for ``threshold_ms`` milliseconds. Returns their names."""
         return run(self._inner.disconnect_idle_mcp(threshold_ms))
 
     def describe(self) -> Dict[str, Any]:
-        """The configuration as it was read, with every secret hidden."""
+        """Return the parsed configuration, with every secret hidden."""
         return run(self._inner.describe())
 
     def close(self) -> None:
-        """Close every session, and end the process. On a server, the sessions stay."""
+        """Close every session and end the process. On a server, the sessions stay open."""
         return run(self._inner.close())
 
     def __enter__(self) -> 'Agent':
@@ -141,7 +141,7 @@ class Session:
 
     @property
     def init_warning(self) -> Optional[str]:
-        """Warnings about the options."""
+        """Warnings about the options, or None."""
         return self._inner.init_warning
 
     @property
@@ -175,11 +175,11 @@ class Session:
         return run(self._inner.set_title(title))
 
     def save(self) -> None:
-        """Wait until everything so far is on disk."""
+        """Wait until all records so far are on disk."""
         return run(self._inner.save())
 
     def close(self) -> None:
-        """End the run and everything else of the session."""
+        """End the active run and close everything that belongs to the session."""
         return run(self._inner.close())
 
     def suspend(self) -> None:
@@ -204,19 +204,19 @@ class Session:
         return EventStream(run(self._inner.stream(prompt, history=history, attachments=attachments, metadata=metadata, run_id=run_id)))
 
     def watch(self, run_id: str, from_sequence: int=0) -> 'RunEventStream':
-        """Follow a run without owning it, from a sequence number on."""
+        """Follow a run from a sequence number without owning it: closing the stream does not cancel the run."""
         return RunEventStream(run(self._inner.watch(run_id, from_sequence)))
 
     def steer(self, text: str) -> bool:
-        """Add a message to the active run. False when there is none."""
+        """Add a message to the active run. Returns False when no run is active."""
         return run(self._inner.steer(text))
 
     def btw(self, question: str) -> SideAnswer:
-        """Ask a side question: it is answered from the conversation, without tools, and not added to the history."""
+        """Ask a side question. It is answered from the conversation without tools, and not added to the history."""
         return run(self._inner.btw(question))
 
     def cancel(self) -> bool:
-        """Cancel the active run. False when there was nothing to cancel."""
+        """Cancel the active run. Returns False when no run was active."""
         return run(self._inner.cancel())
 
     def cancel_run(self, run_id: str) -> bool:
@@ -239,18 +239,18 @@ class Session:
         return run(self._inner.current_run())
 
     def trace_events(self) -> List[Record]:
-        """How every tool call was decided and how it went."""
+        """Return how every tool call was decided and how it ended."""
         return run(self._inner.trace_events())
 
     def spending(self) -> Record:
-        """Tokens and cost of everything that this session has asked of models."""
+        """Return the tokens and the cost of all model requests of this session."""
         return run(self._inner.spending())
 
     def history(self) -> List[HistoryMessage]:
         return run(self._inner.history())
 
     def messages(self) -> List[Record]:
-        """The messages with their ids, roles and first words."""
+        """Return the messages with their ids, roles and first words."""
         return run(self._inner.messages())
 
     def rewind(self, message_id: str) -> Record:
@@ -261,11 +261,11 @@ class Session:
         return run(self._inner.unrewind())
 
     def changes(self, run_id: Optional[str]=None, diff: bool=False) -> List[Record]:
-        """The file changes of tools in a run, or in the last run that changed files."""
+        """Return the file changes of tools in a run, or in the last run that changed files."""
         return run(self._inner.changes(run_id, diff))
 
     def undo(self, run_id: Optional[str]=None) -> Record:
-        """Restore files to what they were before a run changed them."""
+        """Restore files to their state before a run changed them."""
         return run(self._inner.undo(run_id))
 
     def todos(self) -> List[Record]:
@@ -276,7 +276,7 @@ class Session:
         return run(self._inner.set_ad_hoc_files(paths))
 
     def tool(self, name: str, args: Optional[Mapping[str, Any]]=None) -> ToolResult:
-        """Call a tool. Direct calls are privileged: rules and approval do not apply to them, everything else does."""
+        """Call a tool. Direct calls are privileged: rules and approvals do not apply to them, all other checks do."""
         return run(self._inner.tool(name, args))
 
     def tool_names(self) -> List[str]:
@@ -293,7 +293,7 @@ class Session:
         return run(self._inner.unregister_tool(name))
 
     def set_mode(self, mode: Optional[str]) -> None:
-        """Set the mode: a set of permissions that applies from the next call on."""
+        """Set the mode, a set of permissions. It applies from the next call."""
         return run(self._inner.set_mode(mode))
 
     def mode(self) -> Optional[str]:
@@ -306,15 +306,15 @@ class Session:
         return run(self._inner.set_model(name))
 
     def explain(self, name: str, args: Optional[Mapping[str, Any]]=None) -> Record:
-        """Why a call of a model would be allowed, asked about or denied. Nothing is run."""
+        """Explain why a call of a model would be allowed, need an approval, or be denied. Nothing is run."""
         return run(self._inner.explain(name, args))
 
     def pending_confirmations(self) -> List[Record]:
-        """Calls that wait for an approval."""
+        """Return the calls that wait for an approval."""
         return run(self._inner.pending_confirmations())
 
     def confirm_tool_use(self, tool_id: str, approved: bool, reason: Optional[str]=None, decision: Optional[str]=None) -> bool:
-        """Answer an approval. False when none waits under this id."""
+        """Answer an approval. Returns False when no approval with this id waits."""
         return run(self._inner.confirm_tool_use(tool_id, approved, reason, decision))
 
     def cancel_confirmations(self) -> int:
@@ -325,7 +325,7 @@ class Session:
         return run(self._inner.set_budget_guard(guard))
 
     def read_file(self, path: Path, *, offset: Optional[int]=None, limit: Optional[int]=None) -> str:
-        """The text of a file, or some of its lines."""
+        """Return the text of a file, or some of its lines."""
         return run(self._inner.read_file(path, offset=offset, limit=limit))
 
     def write_file(self, path: Path, content: str) -> ToolResult:
@@ -348,7 +348,7 @@ class Session:
         return run(self._inner.grep(pattern, **options))
 
     def bash(self, command: str, timeout: Optional[int]=None) -> str:
-        """The output of a command; ``tool("bash", …)`` has the exit code too. ``timeout`` is in milliseconds."""
+        """Run a command and return its output; ``tool("bash", …)`` also has the exit code. ``timeout`` is in ms."""
         return run(self._inner.bash(command, timeout))
 
     def git(self, command: str, subcommand: Optional[str]=None, **options: Any) -> ToolResult:
@@ -359,11 +359,11 @@ class Session:
         return run(self._inner.web_search(query, limit))
 
     def program(self, source: Union[str, Mapping[str, Any], None]=None, *, path: Optional[Path]=None, language: Optional[str]=None, inputs: Any=None, allowed_tools: Optional[Sequence[str]]=None, limits: Optional[Mapping[str, Any]]=None) -> ToolResult:
-        """Run a JavaScript program that calls tools. All fields can be given as one dict too."""
+        """Run a JavaScript program that calls tools. All fields can also be passed as one dict."""
         return run(self._inner.program(source, path=path, language=language, inputs=inputs, allowed_tools=allowed_tools, limits=limits))
 
     def register_hook(self, id: str, event: str, handler: Callable[..., Any], *, matcher: Optional[Mapping[str, Any]]=None, config: Optional[Mapping[str, Any]]=None) -> None:
-        """Call ``handler(event)`` at a point of the session's life. The event is a dict with ``payload``."""
+        """Call ``handler(event)`` at a point in the session's life. The event is a dict with ``payload``."""
         return run(self._inner.register_hook(id, event, handler, matcher=matcher, config=config))
 
     def unregister_hook(self, id: str) -> bool:
@@ -376,7 +376,7 @@ class Session:
         return run(self._inner.hook_status())
 
     def emit_cluster_event(self, event: Mapping[str, Any]) -> None:
-        """Report to the session's hooks, and to the active run, what happens in the cluster."""
+        """Report a cluster event to the session's hooks and to the active run."""
         return run(self._inner.emit_cluster_event(event))
 
     def register_command(self, name: str, description: str, handler: Callable[..., Any], timeout_ms: Optional[int]=None) -> None:
@@ -387,14 +387,14 @@ class Session:
         return run(self._inner.list_commands())
 
     def verify_commands(self, subject: str, commands: Sequence[Mapping[str, Any]]) -> Record:
-        """Run commands and save a report of how they went. A failed command does not raise: the report says so."""
+        """Run commands and save a report of their results. A failed command does not raise; the report contains it."""
         return run(self._inner.verify_commands(subject, commands))
 
     def verification_reports(self) -> List[Record]:
         return run(self._inner.verification_reports())
 
     def record_verification_reports(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Add what was verified elsewhere. The fields are those of ``verification_reports()``."""
+        """Add reports of checks that ran elsewhere. The fields are those of ``verification_reports()``."""
         return run(self._inner.record_verification_reports(reports))
 
     def verification_summary(self) -> Record:
@@ -407,7 +407,7 @@ class Session:
         return run(self._inner.verification_presets())
 
     def generate_object(self, schema: Mapping[str, Any], prompt: str, **options: Any) -> ObjectResult:
-        """Ask the model for data that fits a JSON Schema. The conversation stays as it is."""
+        """Ask the model for data that fits a JSON Schema. The conversation does not change."""
         return run(self._inner.generate_object(schema, prompt, **options))
 
     def agents(self) -> List[Record]:
@@ -417,18 +417,18 @@ class Session:
         return run(self._inner.agent_problems())
 
     def register_agent_dir(self, path: Path) -> int:
-        """Read the agents of a directory. Returns how many there were."""
+        """Read the agents of a directory. Returns the number of agents."""
         return run(self._inner.register_agent_dir(path))
 
     def register_worker_agent(self, spec: Mapping[str, Any]) -> Record:
         return run(self._inner.register_worker_agent(spec))
 
     def task(self, task: Union[str, Mapping[str, Any], None]=None, *, prompt: Optional[str]=None, agent: Optional[str]=None, description: Optional[str]=None, background: Optional[bool]=None, max_steps: Optional[int]=None, output_schema: Optional[Mapping[str, Any]]=None) -> ToolResult:
-        """Give a task to an agent, as the tool ``task`` does. ``task`` is a prompt, or a dict with these fields."""
+        """Give a task to an agent, like the tool ``task``. ``task`` is a prompt, or a dict with these fields."""
         return run(self._inner.task(task, prompt=prompt, agent=agent, description=description, background=background, max_steps=max_steps, output_schema=output_schema))
 
     def tasks(self, tasks: Sequence[Mapping[str, Any]]) -> ToolResult:
-        """Give several tasks that run at the same time."""
+        """Run several tasks at the same time."""
         return run(self._inner.tasks(tasks))
 
     def subagent_tasks(self) -> List[Record]:
@@ -448,7 +448,7 @@ class Session:
         return run(self._inner.parallel(steps, budget_tokens))
 
     def parallel_resumable(self, steps: Sequence[Mapping[str, Any]], workflow_id: str) -> List[Record]:
-        """Run steps that are remembered by an id: after a crash only those that did not succeed run again."""
+        """Run steps whose results are stored under an id: after a crash, only steps that did not succeed run again."""
         return run(self._inner.parallel_resumable(steps, workflow_id))
 
     def skills(self) -> List[Record]:
@@ -458,11 +458,11 @@ class Session:
         return run(self._inner.skill_problems())
 
     def remember_success(self, prompt: str, tools: Sequence[str], result: str) -> Record:
-        """Remember a way that worked."""
+        """Save an approach that worked as a memory."""
         return run(self._inner.remember_success(prompt, tools, result))
 
     def remember_failure(self, prompt: str, error: str, tools: Sequence[str]) -> Record:
-        """Remember what failed, so that it is avoided."""
+        """Save an approach that failed as a memory, so that it can be avoided."""
         return run(self._inner.remember_failure(prompt, error, tools))
 
     def recall_similar(self, query: str, limit: int=5) -> List[Record]:
@@ -490,7 +490,7 @@ class Session:
         return run(self._inner.clear_working())
 
     def add_mcp_server(self, name: str, transport: str='stdio', command: Optional[str]=None, args: Optional[Sequence[str]]=None, url: Optional[str]=None, headers: Optional[Mapping[str, str]]=None, env: Optional[Mapping[str, str]]=None, timeout_ms: Optional[int]=None) -> int:
-        """Start or connect to an MCP server. Returns how many tools it has."""
+        """Start or connect to an MCP server. Returns the number of its tools."""
         return run(self._inner.add_mcp_server(name, transport, command, args, url, headers, env, timeout_ms))
 
     def remove_mcp_server(self, name: str) -> bool:
@@ -521,7 +521,7 @@ class Session:
         return run(self._inner.pending_external_tasks())
 
     def complete_external_task(self, task_id: str, completion: Mapping[str, Any]) -> bool:
-        """Give the result of a task that a worker has taken. False when no such task waits for one."""
+        """Report the result of a task that a worker has claimed. Returns False when no such task waits for a result."""
         return run(self._inner.complete_external_task(task_id, completion))
 
     def queue_stats(self) -> Record:
@@ -559,7 +559,7 @@ class EventStream:
         self.close()
 
 class RunEventStream:
-    """The numbered events of a run that someone else owns. Closing it leaves the run as it is."""
+    """The numbered events of a run that this stream does not own. Closing the stream does not affect the run."""
 
     def __init__(self, inner: "aio.RunEventStream") -> None:
         self._inner = inner

@@ -26,7 +26,7 @@ _SIMPLE: Dict[Any, Dict[str, Any]] = {
 
 
 class ToolContext:
-    """The call that a tool serves. A parameter with this type gets it; models do not see the parameter."""
+    """The call that a tool serves. It is passed to the parameter with this type, which models do not see."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Tool:
         """The keyword arguments of the function for the arguments of a call."""
         known = {} if self._context is None else {self._context: context}
         if self._takes_object:
-            # A tool with its own schema gets what fits it.
+            # A tool with its own schema gets arguments that fit it.
             return {**known, **args}
         return {**known, **{key: convert(self._hints.get(key, Any), value) for key, value in args.items()}}
 
@@ -149,7 +149,7 @@ def tool(
 
 
 def tool(function: Optional[Callable[..., Any]] = None, /, **options: Any) -> Any:
-    """Make a tool of a function. The type hints become its JSON Schema, the docstring its description.
+    """Create a tool from a function. The type hints become its JSON Schema, the docstring its description.
 
     Use ``Annotated[str, "what it is"]`` to describe a parameter, and a parameter of the type ``ToolContext`` to get
     the call itself.
@@ -167,7 +167,7 @@ def json_schema(hint: Any) -> Dict[str, Any]:
         if hint in _SIMPLE:
             return dict(_SIMPLE[hint])
     except TypeError:
-        pass  # A hint that cannot be hashed is none of the simple ones.
+        pass  # A hint that cannot be hashed is not a simple one.
     origin, args = get_origin(hint), get_args(hint)
     if origin is typing.Annotated:
         return _annotated(args)

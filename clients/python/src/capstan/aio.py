@@ -45,7 +45,7 @@ __all__ = ["Agent", "BudgetExhaustedError", "CapstanError", "EventStream", "Sess
 
 
 class Agent:
-    """A configuration and its open sessions, in a Capstan process of its own or on a server."""
+    """A configuration and its open sessions, in a separate Capstan process or on a server."""
 
     def __init__(self, link: Link, warnings: Sequence[str] = ()) -> None:
         self._link = link
@@ -95,7 +95,7 @@ class Agent:
 
     @classmethod
     async def connect(cls, url: str, token: Optional[str] = None, *, timeout: float = 60.0) -> "Agent":
-        """Connect to a Capstan server. Sessions and runs are on the server; ``timeout`` is for one answer, in seconds."""
+        """Connect to a Capstan server. Sessions and runs are on the server; ``timeout`` is in seconds per response."""
         from ._http import HttpLink
 
         link = HttpLink(url, token, timeout)
@@ -107,7 +107,7 @@ class Agent:
         return self._is_closed
 
     async def session(self, workspace: Path = ".", options: Options = None, **fields: Any) -> "Session":
-        """Open a session on a directory. Fields can be given as keyword arguments too."""
+        """Open a session on a directory. Options can also be passed as keyword arguments."""
         return await self._open({"workspace": self._place(workspace)}, options, fields)
 
     async def session_for_agent(
@@ -157,11 +157,11 @@ class Agent:
         return await self._open(params, options, fields)
 
     async def list_sessions(self) -> List[str]:
-        """The ids of the open sessions, sorted; on a server, those of the stored sessions of the caller."""
+        """Return the ids of the open sessions, sorted; on a server, those of the caller's stored sessions."""
         return await self._link.request("agent/listSessions", {})
 
     async def close_session(self, session_id: str) -> bool:
-        """Close a session. False when it is not open."""
+        """Close a session. Returns False when it is not open."""
         return await self._link.request("agent/closeSession", {"sessionId": session_id})
 
     async def refresh_mcp_tools(self) -> None:
@@ -169,15 +169,15 @@ class Agent:
         await self._link.request("agent/refreshMcpTools", {})
 
     async def disconnect_idle_mcp(self, threshold_ms: float) -> List[str]:
-        """Disconnect MCP servers that were not used for this long. Returns their names."""
+        """Disconnect MCP servers that were not used for ``threshold_ms`` milliseconds. Returns their names."""
         return await self._link.request("agent/disconnectIdleMcp", {"thresholdMs": threshold_ms})
 
     async def describe(self) -> Dict[str, Any]:
-        """The configuration as it was read, with every secret hidden."""
+        """Return the parsed configuration, with every secret hidden."""
         return await self._link.request("agent/describe", {})
 
     async def close(self) -> None:
-        """Close every session, and end the process. On a server, the sessions stay."""
+        """Close every session and end the process. On a server, the sessions stay open."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -210,7 +210,7 @@ class Agent:
         return session
 
     async def _called(self, method: str, params: Dict[str, Any]) -> Any:
-        """Answer a request of the process: it calls code of the user."""
+        """Answer a request of the process, which calls code of the user."""
         session = self._sessions.get(params.get("session", 0))
         if session is None:
             raise CapstanError("The session is closed.", "session_closed")
@@ -237,7 +237,7 @@ class Session:
         self._is_closed = False
         self._description: Dict[str, Any] = {}
 
-    # What it is
+    # Properties
 
     @property
     def session_id(self) -> str:
@@ -250,7 +250,7 @@ class Session:
 
     @property
     def init_warning(self) -> Optional[str]:
-        """Warnings about the options."""
+        """Warnings about the options, or None."""
         return self._description.get("initWarning")
 
     @property
@@ -284,11 +284,11 @@ class Session:
         await self._call("setTitle", title=title)
 
     async def save(self) -> None:
-        """Wait until everything so far is on disk."""
+        """Wait until all records so far are on disk."""
         await self._call("save")
 
     async def close(self) -> None:
-        """End the run and everything else of the session."""
+        """End the active run and close everything that belongs to the session."""
         if self.is_closed:
             return
         self._is_closed = True
@@ -337,20 +337,20 @@ class Session:
         return EventStream(self._link, number)
 
     async def watch(self, run_id: str, from_sequence: int = 0) -> "RunEventStream":
-        """Follow a run without owning it, from a sequence number on."""
+        """Follow a run from a sequence number without owning it: closing the stream does not cancel the run."""
         number = await self._call("watch", runId=run_id, **({"from": from_sequence} if from_sequence else {}))
         return RunEventStream(self._link, number)
 
     async def steer(self, text: str) -> bool:
-        """Add a message to the active run. False when there is none."""
+        """Add a message to the active run. Returns False when no run is active."""
         return await self._call("steer", text=text)
 
     async def btw(self, question: str) -> SideAnswer:
-        """Ask a side question: it is answered from the conversation, without tools, and not added to the history."""
+        """Ask a side question. It is answered from the conversation without tools, and not added to the history."""
         return SideAnswer(await self._call("btw", question=question))
 
     async def cancel(self) -> bool:
-        """Cancel the active run. False when there was nothing to cancel."""
+        """Cancel the active run. Returns False when no run was active."""
         return await self._call("cancel")
 
     async def cancel_run(self, run_id: str) -> bool:
@@ -373,11 +373,11 @@ class Session:
         return _optional(RunSnapshot, await self._call("currentRun"))
 
     async def trace_events(self) -> List[Record]:
-        """How every tool call was decided and how it went."""
+        """Return how every tool call was decided and how it ended."""
         return wrap(await self._call("traceEvents"))
 
     async def spending(self) -> Record:
-        """Tokens and cost of everything that this session has asked of models."""
+        """Return the tokens and the cost of all model requests of this session."""
         return wrap(await self._call("spending"))
 
     # Conversation and files
@@ -386,7 +386,7 @@ class Session:
         return records(HistoryMessage, await self._call("history"))
 
     async def messages(self) -> List[Record]:
-        """The messages with their ids, roles and first words."""
+        """Return the messages with their ids, roles and first words."""
         return wrap(await self._call("messages"))
 
     async def rewind(self, message_id: str) -> Record:
@@ -397,11 +397,11 @@ class Session:
         return await self._call("unrewind")
 
     async def changes(self, run_id: Optional[str] = None, diff: bool = False) -> List[Record]:
-        """The file changes of tools in a run, or in the last run that changed files."""
+        """Return the file changes of tools in a run, or in the last run that changed files."""
         return wrap(await self._call("changes", runId=run_id, diff=diff))
 
     async def undo(self, run_id: Optional[str] = None) -> Record:
-        """Restore files to what they were before a run changed them."""
+        """Restore files to their state before a run changed them."""
         return wrap(await self._call("undo", runId=run_id))
 
     async def todos(self) -> List[Record]:
@@ -414,7 +414,7 @@ class Session:
     # Tools, rules and approvals
 
     async def tool(self, name: str, args: Optional[Mapping[str, Any]] = None) -> ToolResult:
-        """Call a tool. Direct calls are privileged: rules and approval do not apply to them, everything else does."""
+        """Call a tool. Direct calls are privileged: rules and approvals do not apply to them, all other checks do."""
         return ToolResult(await self._call("tool", name=name, args=plain(dict(args or {}))))
 
     async def tool_names(self) -> List[str]:
@@ -443,7 +443,7 @@ class Session:
         return removed
 
     async def set_mode(self, mode: Optional[str]) -> None:
-        """Set the mode: a set of permissions that applies from the next call on."""
+        """Set the mode, a set of permissions. It applies from the next call."""
         await self._call("setMode", mode=mode)
 
     async def mode(self) -> Optional[str]:
@@ -456,17 +456,17 @@ class Session:
         await self._call("setModel", name=name)
 
     async def explain(self, name: str, args: Optional[Mapping[str, Any]] = None) -> Record:
-        """Why a call of a model would be allowed, asked about or denied. Nothing is run."""
+        """Explain why a call of a model would be allowed, need an approval, or be denied. Nothing is run."""
         return wrap(await self._call("explain", name=name, args=plain(dict(args or {}))))
 
     async def pending_confirmations(self) -> List[Record]:
-        """Calls that wait for an approval."""
+        """Return the calls that wait for an approval."""
         return wrap(await self._call("pendingConfirmations"))
 
     async def confirm_tool_use(
         self, tool_id: str, approved: bool, reason: Optional[str] = None, decision: Optional[str] = None
     ) -> bool:
-        """Answer an approval. False when none waits under this id."""
+        """Answer an approval. Returns False when no approval with this id waits."""
         return await self._call("confirmToolUse", toolId=tool_id, approved=approved, reason=reason, decision=decision)
 
     async def cancel_confirmations(self) -> int:
@@ -482,10 +482,10 @@ class Session:
             self._guard = before
             raise
 
-    # The direct calls that hosts make most
+    # The most common direct calls
 
     async def read_file(self, path: Path, *, offset: Optional[int] = None, limit: Optional[int] = None) -> str:
-        """The text of a file, or some of its lines."""
+        """Return the text of a file, or some of its lines."""
         return await self._call("readFile", path=os.fspath(path), offset=offset, limit=limit)
 
     async def write_file(self, path: Path, content: str) -> ToolResult:
@@ -516,7 +516,7 @@ class Session:
         return await self._call("grep", pattern=pattern, options=plain(options))
 
     async def bash(self, command: str, timeout: Optional[int] = None) -> str:
-        """The output of a command; ``tool("bash", …)`` has the exit code too. ``timeout`` is in milliseconds."""
+        """Run a command and return its output; ``tool("bash", …)`` also has the exit code. ``timeout`` is in ms."""
         return await self._call("bash", command=command, timeout=timeout)
 
     async def git(self, command: str, subcommand: Optional[str] = None, **options: Any) -> ToolResult:
@@ -537,7 +537,7 @@ class Session:
         allowed_tools: Optional[Sequence[str]] = None,
         limits: Optional[Mapping[str, Any]] = None,
     ) -> ToolResult:
-        """Run a JavaScript program that calls tools. All fields can be given as one dict too."""
+        """Run a JavaScript program that calls tools. All fields can also be passed as one dict."""
         given = {
             "source": source,
             "path": plain(path),
@@ -560,7 +560,7 @@ class Session:
         matcher: Optional[Mapping[str, Any]] = None,
         config: Optional[Mapping[str, Any]] = None,
     ) -> None:
-        """Call ``handler(event)`` at a point of the session's life. The event is a dict with ``payload``."""
+        """Call ``handler(event)`` at a point in the session's life. The event is a dict with ``payload``."""
         before = self._hooks.get(id)
         self._hooks[id] = handler
         try:
@@ -590,7 +590,7 @@ class Session:
         return wrap(await self._call("hookStatus"))
 
     async def emit_cluster_event(self, event: Mapping[str, Any]) -> None:
-        """Report to the session's hooks, and to the active run, what happens in the cluster."""
+        """Report a cluster event to the session's hooks and to the active run."""
         await self._call("emitClusterEvent", event=to_wire(dict(event)))
 
     async def register_command(
@@ -606,14 +606,14 @@ class Session:
     # Verification and objects
 
     async def verify_commands(self, subject: str, commands: Sequence[Mapping[str, Any]]) -> Record:
-        """Run commands and save a report of how they went. A failed command does not raise: the report says so."""
+        """Run commands and save a report of their results. A failed command does not raise; the report contains it."""
         return wrap(await self._call("verifyCommands", subject=subject, commands=to_wire(list(commands))))
 
     async def verification_reports(self) -> List[Record]:
         return wrap(await self._call("verificationReports"))
 
     async def record_verification_reports(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Add what was verified elsewhere. The fields are those of ``verification_reports()``."""
+        """Add reports of checks that ran elsewhere. The fields are those of ``verification_reports()``."""
         await self._call("recordVerificationReports", reports=plain(list(reports)))
 
     async def verification_summary(self) -> Record:
@@ -626,7 +626,7 @@ class Session:
         return wrap(await self._call("verificationPresets"))
 
     async def generate_object(self, schema: Mapping[str, Any], prompt: str, **options: Any) -> ObjectResult:
-        """Ask the model for data that fits a JSON Schema. The conversation stays as it is."""
+        """Ask the model for data that fits a JSON Schema. The conversation does not change."""
         given = {"schema": plain(dict(schema)), "prompt": prompt, "options": to_wire(options)}
         return ObjectResult(await self._call("generateObject", **given))
 
@@ -639,7 +639,7 @@ class Session:
         return await self._call("agentProblems")
 
     async def register_agent_dir(self, path: Path) -> int:
-        """Read the agents of a directory. Returns how many there were."""
+        """Read the agents of a directory. Returns the number of agents."""
         return await self._call("registerAgentDir", path=os.path.abspath(os.fspath(path)))
 
     async def register_worker_agent(self, spec: Mapping[str, Any]) -> Record:
@@ -656,7 +656,7 @@ class Session:
         max_steps: Optional[int] = None,
         output_schema: Optional[Mapping[str, Any]] = None,
     ) -> ToolResult:
-        """Give a task to an agent, as the tool ``task`` does. ``task`` is a prompt, or a dict with these fields."""
+        """Give a task to an agent, like the tool ``task``. ``task`` is a prompt, or a dict with these fields."""
         given = {
             "prompt": task if isinstance(task, str) else prompt,
             "agent": agent,
@@ -669,7 +669,7 @@ class Session:
         return ToolResult(await self._call("task", task=wire))
 
     async def tasks(self, tasks: Sequence[Mapping[str, Any]]) -> ToolResult:
-        """Give several tasks that run at the same time."""
+        """Run several tasks at the same time."""
         return ToolResult(await self._call("tasks", tasks=to_wire(list(tasks))))
 
     async def subagent_tasks(self) -> List[Record]:
@@ -689,7 +689,7 @@ class Session:
         return wrap(await self._call("parallel", steps=to_wire(list(steps)), budgetTokens=budget_tokens))
 
     async def parallel_resumable(self, steps: Sequence[Mapping[str, Any]], workflow_id: str) -> List[Record]:
-        """Run steps that are remembered by an id: after a crash only those that did not succeed run again."""
+        """Run steps whose results are stored under an id: after a crash, only steps that did not succeed run again."""
         return wrap(await self._call("parallelResumable", steps=to_wire(list(steps)), workflowId=workflow_id))
 
     # Skills and memory
@@ -701,11 +701,11 @@ class Session:
         return await self._call("skillProblems")
 
     async def remember_success(self, prompt: str, tools: Sequence[str], result: str) -> Record:
-        """Remember a way that worked."""
+        """Save an approach that worked as a memory."""
         return wrap(await self._call("rememberSuccess", prompt=prompt, tools=list(tools), result=result))
 
     async def remember_failure(self, prompt: str, error: str, tools: Sequence[str]) -> Record:
-        """Remember what failed, so that it is avoided."""
+        """Save an approach that failed as a memory, so that it can be avoided."""
         return wrap(await self._call("rememberFailure", prompt=prompt, error=error, tools=list(tools)))
 
     async def recall_similar(self, query: str, limit: int = 5) -> List[Record]:
@@ -745,7 +745,7 @@ class Session:
         env: Optional[Mapping[str, str]] = None,
         timeout_ms: Optional[int] = None,
     ) -> int:
-        """Start or connect to an MCP server. Returns how many tools it has."""
+        """Start or connect to an MCP server. Returns the number of its tools."""
         server = {
             "name": name,
             "transport": transport,
@@ -788,7 +788,7 @@ class Session:
         return wrap(await self._call("pendingExternalTasks"))
 
     async def complete_external_task(self, task_id: str, completion: Mapping[str, Any]) -> bool:
-        """Give the result of a task that a worker has taken. False when no such task waits for one."""
+        """Report the result of a task that a worker has claimed. Returns False when no such task waits for a result."""
         return await self._call("completeExternalTask", taskId=task_id, completion=plain(dict(completion)))
 
     async def queue_stats(self) -> Record:
@@ -883,7 +883,7 @@ class Session:
             raise
 
     def _face(self) -> Any:
-        """The object that code of the user knows as the session."""
+        """The session object that is passed to code of the user."""
         return getattr(self, "_shown", self)
 
     async def _ask(self, request: Dict[str, Any]) -> Any:
@@ -906,7 +906,7 @@ class Session:
 
 
 class _Events:
-    """Reads events in batches: the next batch is asked for while the caller works on this one."""
+    """Reads events in batches. The next batch is requested while the caller works on the current one."""
 
     def __init__(self, link: Link, number: int) -> None:
         self._link = link
@@ -932,7 +932,7 @@ class _Events:
 
     def _ask(self) -> "asyncio.Task[Any]":
         task = asyncio.ensure_future(self._link.request("stream/next", {"stream": self._number}))
-        # A stream that is closed does not read the last answer.
+        # A closed stream does not read the last answer.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 
@@ -964,7 +964,7 @@ class EventStream(_Events):
 
 
 class RunEventStream(_Events):
-    """The numbered events of a run that someone else owns. Closing it leaves the run as it is."""
+    """The numbered events of a run that this stream does not own. Closing the stream does not affect the run."""
 
     async def __aenter__(self) -> "RunEventStream":
         return self
