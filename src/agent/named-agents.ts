@@ -28,7 +28,7 @@ const skillTools = ['search_skills', 'skill']
 const delegationTools = ['task', 'parallel_task']
 const readOnly: PermissionPolicy = {
   allow: [...reading, ...web],
-  // Commands can write files, too: with a redirection, or like `tee` and `cp`.
+  // Commands can also write files: with a redirection, or with programs such as `tee` and `cp`.
   deny: ['write', 'edit', 'patch', 'fs.write(/**)', ...delegationTools],
   defaultDecision: 'deny',
 }

@@ -168,7 +168,7 @@ function missingIn(
   }
   if (accessToken !== undefined || family === 'bedrock' || family === 'vertex') return undefined
   const hasKey = (apiKey !== undefined && apiKey.trim() !== '') || Object.keys(headers).some(carriesKey)
-  // A local server may need no key; if it does, its error says so.
+  // A local server may need no key; if it does, its error message states it.
   if (hasKey || hasAuthorization(headers) || known === undefined || isLocal(baseUrl)) return undefined
   return new ModelError(
     'model_auth',

@@ -142,7 +142,7 @@ async function refuseAnswer(core: ServerCore, session: Session, callId: string):
   })
 }
 
-/** Waits for an answer, and ignores that it was already given: a request that is sent again finds its answers given. */
+/** Waits for an answer to be given. If it was already given, this is not an error: a request can be sent again. */
 export async function unlessAnswered(answering: Promise<unknown>): Promise<void> {
   try {
     await answering

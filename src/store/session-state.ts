@@ -28,7 +28,7 @@ export type StoredMessage = {
   readonly envelopes?: readonly (Envelope | undefined)[]
   /** Rewound: still stored, but no longer part of the conversation. */
   readonly hidden: boolean
-  /** In the view: its large outputs are left out. */
+  /** In the view: its large outputs are omitted. */
   readonly pruned: boolean
 }
 

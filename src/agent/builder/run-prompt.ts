@@ -135,7 +135,7 @@ export async function runPrompt(
   } catch (error) {
     options.steering.close()
     const usage = spent.usage
-    // The first failure is reported, even if its handlers fail, too.
+    // The first failure is reported, even if its handlers also fail.
     await Promise.allSettled([
       hooked.failed(error, usage),
       memory?.store.recordError?.({ context: memory.context, runId, error, messages: [...own()] }),

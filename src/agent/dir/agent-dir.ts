@@ -6,7 +6,7 @@ export const overlapPolicies = ['skip', 'queue'] as const
 /** One of {@link overlapPolicies}. */
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
-/** Which fires are made up for if they were due while the directory was not served: none, the last one or all. */
+/** Which missed fires are made up for, after the directory was not served: none, the last one or all. */
 export const catchUpPolicies = ['none', 'last', 'all'] as const
 /** One of {@link catchUpPolicies}. */
 export type CatchUpPolicy = (typeof catchUpPolicies)[number]
@@ -48,7 +48,7 @@ export type AgentDirTool =
     }
   | ScriptToolDefinition
 
-/** A program whose source, tools and limits are set by a file. The model gives it only inputs. */
+/** A program whose source, tools and limits are set by a file. The model only provides its inputs. */
 export type ScriptToolDefinition = {
   readonly kind: 'script'
   readonly name: string

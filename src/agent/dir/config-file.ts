@@ -44,7 +44,7 @@ export function readConfigFile(
   return reading.problems.length > 0 ? undefined : config
 }
 
-/** A server with the name of a host's server would get the permissions of that server, so it is refused. */
+/** Rejects a server with the name of a host's server: it would get the permissions of that server. */
 function refuseServersOf(
   hostServers: readonly string[],
   { mcpServers }: AgentConfig,

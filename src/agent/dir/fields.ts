@@ -118,7 +118,7 @@ export class FileFields {
     return isRecord(value) ? value : this.fail(`${name} must be an object with fields`, name)
   }
 
-  /** Reports unknown fields: they were meant to have an effect. */
+  /** Reports unknown fields, because the author expects them to have an effect. */
   refuseOthers(known: readonly string[]): void {
     for (const name of Object.keys(this.all)) {
       if (known.includes(name)) continue

@@ -169,7 +169,7 @@ export class ScheduleSession {
     return startRun(kernelOf(session), { ...request, message, trigger, verbatim: true })
   }
 
-  /** Reads the wake-ups that another node has written to the log since the last look. */
+  /** Reads the wake-ups that another node has written to the log since the last check. */
   async readWakeUps(store: SessionStore, sessionId: string): Promise<void> {
     const isHolder = this.#session !== undefined && kernelOf(this.#session).log.recorder?.isOpen === true
     if (this.#wakeUps === undefined || isHolder) return

@@ -12,7 +12,7 @@ import { createScriptTool } from './script-tool.js'
 
 const known = ['kind', 'name', 'description', 'path', 'allowed_tools', 'limits', 'inputs']
 
-/** Reads a tool file of `kind: script`. With a workspace, the script is checked, too. */
+/** Reads a tool file of `kind: script`. With a workspace, the script is checked as well. */
 export function readScriptTool(
   name: string,
   allowedTools: readonly string[],

@@ -14,7 +14,7 @@ export type AgentPlaces = {
   readonly userDir: string
   /** The directories of the host. */
   readonly directories: readonly string[]
-  /** Whether the agents of the user and of the project are searched, too. */
+  /** Whether the agents of the user and of the project are searched as well. */
   readonly discover: boolean
 }
 

@@ -19,7 +19,7 @@ import { type RunReport, runReport } from './run-result.js'
 
 export type OutputFormat = 'text' | 'json' | 'stream-json'
 
-/** Sends one prompt and prints the result. Calls that need an approval are refused and reported. */
+/** Sends one prompt and prints the result. Calls that need an approval are rejected and reported. */
 export async function runHeadless(args: Args, io: Io, prompt: string, format: OutputFormat): Promise<number> {
   const progress = new Progress(io, detailFor(args, io, format))
   const prepared = await prepare(args, io)

@@ -26,7 +26,7 @@ export type RunReport = {
   readonly verification?:
     | { readonly status: string; readonly failed: number; readonly pending: number }
     | undefined
-  /** Calls that were refused because no user could be asked, with the rules that would have allowed them. */
+  /** Calls that were rejected because no user could be asked, with the rules that would have allowed them. */
   readonly refused: readonly RefusedCall[]
   readonly error?: { readonly code: string; readonly message: string }
   readonly warnings: readonly string[]

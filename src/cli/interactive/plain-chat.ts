@@ -21,7 +21,7 @@ import { TypedLines } from './typed-lines.js'
 
 /**
  * An interactive session without terminal features: one prompt per line, the answer as plain text. If the lines come
- * from a pipe, calls that need an approval are refused and listed at the end.
+ * from a pipe, calls that need an approval are rejected and listed at the end.
  */
 export class PlainChat {
   readonly #io: Io

@@ -55,7 +55,7 @@ export function createChatModel(options: ChatModelOptions): Model {
       const reply = await send(write(request, { streamUsage, sessionId: call.sessionId }), call, watch.signal)
       pace.heard(reply.headers)
       if (reply.status < 200 || reply.status > 299) {
-        // Loaded on use: most runs have no refused request.
+        // Loaded on use: most runs have no rejected request.
         const { readRefusal } = await import('./read-refusal.js')
         throw refusalError(place, await readRefusal(reply, options.now))
       }

@@ -158,7 +158,7 @@ async function rollBack(client: PoolClient): Promise<void> {
   try {
     await client.query('rollback')
   } catch {
-    // The connection is broken, so the server rolls back by itself; the original error is already being thrown.
+    // The connection is broken, so the server rolls back automatically; the original error is already being thrown.
   }
 }
 

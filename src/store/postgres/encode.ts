@@ -11,7 +11,7 @@ export type EncodedBatch = {
   /** JSON, without line breaks. */
   readonly texts: readonly string[]
   readonly lastAtMs: number | undefined
-  /** What the records say about the session itself. */
+  /** The information about the session itself in the records. */
   readonly info: StoredInfo | undefined
 }
 
@@ -95,7 +95,8 @@ export class RecordRows {
       mores: arrayOf(this.#mores),
       crcs: arrayOf(this.#crcs),
       types: arrayOf(this.#types),
-      // JSON has no line breaks. The driver passes one long text as it is; an array of texts would be escaped twice.
+      // JSON has no line breaks. The driver passes one long string unchanged; an array of strings would be escaped
+      // twice.
       texts: this.#texts.join('\n'),
     }
   }

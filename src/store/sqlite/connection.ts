@@ -140,7 +140,7 @@ function rollBack(database: SqlDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // On a full disk and similar errors SQLite has rolled back by itself; the original error is already being thrown.
+    // On a full disk and similar errors SQLite has already rolled back; the original error is already being thrown.
   }
 }
 
