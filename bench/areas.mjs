@@ -1,4 +1,4 @@
-// Which areas there are: the files `NAME.bench.mjs` here and one folder below.
+// Lists the areas: the files `NAME.bench.mjs` here and one folder below.
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 

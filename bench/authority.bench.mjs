@@ -1,4 +1,4 @@
-// `npm run bench -- authority`: what judging, gating and confining a call costs. Ends with 1 when a budget is missed.
+// `npm run bench -- authority`: the cost of judging, gating and confining a call. Exits with 1 when a budget is missed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// What Capstan promises about its cost, and where each promise is measured. `npm run bench -- check` holds a run to
-// them.
+// The budgets of Capstan, and where each is measured. `npm run bench -- check` compares a run with them.
 import { verdicts } from './verdict.mjs'
 
 /** `target`: how the names of the targets begin that measure it, by area. @typedef {{ budget: string, places: readonly { area: string, target: string }[] }} Budget */
@@ -193,7 +192,7 @@ export function budgetsFound(results) {
   )
 }
 
-/** Areas name their targets for people: what a command is called may stand in front. @param {string} target @param {string} name */
+/** Target names are written for people: the name of a command can come first. @param {string} target @param {string} name */
 function begins(target, name) {
   return target.startsWith(name) || target.replace(/^(?:command: |capstan )/, '').startsWith(name)
 }

@@ -3,12 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const size = { row: 26, bar: 380, top: 62, letter: 8, figures: 90 }
-/**
- * From so many times between the least and the most on, bars that keep the proportion say nothing of the small ones.
- */
+/** The ratio of the largest to the smallest value from which proportional bars would not show the small values. */
 const steep = 60
 
-/** What is shown of a part: which figure, and how it reads. @typedef {{ title: string, unit: string, of: (row: any) => number }} Picture */
+/** The chart of a part: which figure it shows, with its title and unit. @typedef {{ title: string, unit: string, of: (row: any) => number }} Picture */
 /** @param {string} title @param {string} unit @returns {Picture} */
 const ratio = (title, unit) => ({ title, unit, of: (row) => row.ratio?.median })
 /** @type {Record<string, Picture>} */
@@ -66,7 +64,7 @@ export function barChart({ title, unit, of }, rows) {
   const values = bars.flatMap(({ value }) => (value === undefined || !(value > 0) ? [] : [value]))
   const [least, most] = [Math.min(...values), Math.max(...values)]
   const logarithmic = most / least > steep
-  // A bar of its own length for the smallest, too.
+  // The smallest value also gets a visible bar.
   const share = (/** @type {number} */ value) =>
     logarithmic ? (Math.log(value / least) + 1) / (Math.log(most / least) + 1) : value / most
   const label = Math.max(...bars.map(({ label }) => label.length)) * size.letter + 24

@@ -1,4 +1,4 @@
-// `npm run bench -- footprint`: what installing brings along, and what a killed host leaves behind. Ends with 1 when a
+// `npm run bench -- footprint`: the packages that an installation adds, and the processes that a killed host leaves behind. Exits with 1 when a
 // budget is missed.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { judged, verdictLine } from './verdict.mjs'
 const root = join(import.meta.dirname, '..')
 /** @type {{ packages: Record<string, { dev?: boolean, devOptional?: boolean, peer?: boolean, hasInstallScript?: boolean }> }} */
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-// Those of other systems are in the lock file and not on the disk.
+// Packages for other systems are in the lock file but not on disk.
 const installed = Object.entries(packages).filter(
   ([path, { dev, devOptional, peer }]) =>
     path !== '' && !dev && !devOptional && !peer && existsSync(join(root, path)),

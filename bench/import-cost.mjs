@@ -1,4 +1,4 @@
-// What a program that has just started pays for imports and for a session that is ready: fresh Node processes, in turn.
+// Measures what imports and a ready session cost a new program: fresh Node processes, in turn.
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { figure, printTable, range } from './report.mjs'
 
 const root = join(import.meta.dirname, '..')
 const bare = 'node -e 0'
-// Only what Node has loaded anyway, so that telling costs nothing.
+// Uses only what Node has already loaded, so that reporting costs nothing.
 const tell = `
   const { userCPUTime, systemCPUTime } = process.resourceUsage()
   const rss = process.memoryUsage.rss() / 2 ** 20
@@ -82,7 +82,7 @@ function moduleWith(imports) {
   return ['--input-type=module', '-e', `${imports} import fs from 'node:fs'; ${tell}`]
 }
 
-// Certificates that the environment makes every Node read would hide the difference that is measured.
+// Certificates that the environment makes every Node process read would hide the measured difference.
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined }
 
 /** @param {string[]} args @returns {Cost} */

@@ -1,6 +1,6 @@
 // `npm run bench -- inspector`: a session with 10,000 events, outputs of 1 MB and a line of 10 MB in the inspector. How
 // long it takes in Chromium until the timeline is painted, and the longest task of the page while it is scrolled and
-// replayed, next to the same for a short session. About half a minute. Ends with 1 when a budget is missed, and with 0
+// replayed, next to the same for a short session. About half a minute. Exits with 1 when a budget is missed, and with 0
 // where there is no Chromium.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -70,7 +70,7 @@ function host(work) {
 }
 
 /**
- * Opens a session in a page of its own, scrolls through it and replays it.
+ * Opens a session in a separate page, scrolls through it and replays it.
  * @param {string} sessionId
  */
 async function visit(sessionId) {

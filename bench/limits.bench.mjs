@@ -1,5 +1,5 @@
 // `npm run bench -- limits`: what must not take long. Hostile text is read in a time that grows with its length alone,
-// and what a host or a person waits for comes within its limit. About half a minute; with `--quick` a rough look in
+// and what a host or a person waits for comes within its limit. About half a minute; with `--quick` a rough result in
 // some ten seconds.
 import { measureHostileInput } from './limits/hostile-input.mjs'
 import { measureWaits } from './limits/waits.mjs'

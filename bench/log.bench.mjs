@@ -1,5 +1,5 @@
-// `npm run bench -- log`: what it costs to keep a session: appending and checkpoints as it grows, what waiting for the
-// disk costs, and reading it back. About a minute; a rough look with `--quick`. Ends with 1 when a target is missed.
+// `npm run bench -- log`: the cost of recording a session: appends and checkpoints as it grows, waiting for the
+// disk, and reading it back. About a minute; a rough result with `--quick`. Exits with 1 when a target is missed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

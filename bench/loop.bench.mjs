@@ -1,6 +1,6 @@
 // `npm run bench -- loop`: whole runs against the same by hand with `fetch`, and what sessions, requests and the import
 // cost. About two minutes; a rough look with `--quick`. `--peers=ai,tanstack` adds other libraries to the rounds in the life of a process, which
-// `npm run bench -- peers` has installed. Ends with 1 when a budget is missed.
+// `npm run bench -- peers` has installed. Exits with 1 when a budget is missed.
 import { importArea, readySession } from './import-cost.mjs'
 import { measureDeltas } from './loop/deltas.mjs'
 import { measureFirstRequest } from './loop/first-request.mjs'

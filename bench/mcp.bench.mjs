@@ -1,5 +1,5 @@
 // `npm run bench -- mcp`: a call of a server's tool through a session, over the same call by the bare client library.
-// Ends with 1 when a budget is missed.
+// Exits with 1 when a budget is missed.
 import { bareHttp, bareStdio, httpServer, throughSession } from './mcp/places.mjs'
 import { calibrate, spread } from './measure.mjs'
 import { calibrationArea, figure, printTable, range, writeResults } from './report.mjs'

@@ -37,7 +37,7 @@ export async function interleave(cases, { seconds, baseline = cases[0]?.name }) 
   const samples = cases.map(() => [])
   for (let round = 0; round < minRounds || performance.now() < end; round++) {
     for (let turn = 0; turn < cases.length; turn++) {
-      // No case goes first in every round.
+      // The order changes, so that no case is first in every round.
       const at = (turn + round) % cases.length
       const one = cases[at]
       const count = times[at] ?? 1

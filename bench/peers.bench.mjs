@@ -1,5 +1,5 @@
 // `npm run bench -- peers`: Capstan and other agent libraries on the same work, in one run. `--only=rounds,import` for
-// some parts, `--with=fetch,capstan,ai` for some contenders, `--quick` for a rough look. Ends with 1 when a target is
+// some parts, `--with=fetch,capstan,ai` for some contenders, `--quick` for a rough look. Exits with 1 when a target is
 // missed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

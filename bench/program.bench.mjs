@@ -1,4 +1,4 @@
-// `npm run bench -- program`: what running a program costs. Ends with 1 when a budget is missed.
+// `npm run bench -- program`: what running a program costs. Exits with 1 when a budget is missed.
 import { createProgramMachine } from 'capstan/program'
 import { calibrate, spread } from './measure.mjs'
 import { measureAgainstRounds } from './program/against-rounds.mjs'

@@ -1,5 +1,5 @@
 // `npm run bench -- queue`: what a lane costs a call, over the same call without one and over the bare queue library.
-// CPU time of this process counts. Ends with 1 when a budget is missed.
+// CPU time of this process counts. Exits with 1 when a budget is missed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

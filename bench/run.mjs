@@ -1,4 +1,4 @@
-// `npm run bench`: every area, one after the other, each in a process of its own; then one table of all targets, one of
+// `npm run bench`: every area, one after the other, each in a separate process; then one table of all targets, one of
 // all budgets, one file of all results and the pictures of docs/performance.md. `npm run bench -- check` runs what
 // measures a budget and fails when one is missed; with `--report` it reports and does not fail. `--without=peers` leaves
 // areas out, `--within=100` those that it would have to begin after so many seconds; other flags go to the areas. `npm

@@ -1,5 +1,5 @@
 // `npm run bench -- scale`: how costs grow with what a session, a store or a configuration contains, each with its exponent. Some minutes;
-// a rough look at smaller sizes with `--quick`. Ends with 1 when a target is missed.
+// a rough result at smaller sizes with `--quick`. Exits with 1 when a target is missed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 // `npm run bench -- server`: what the HTTP API adds to the SDK. The first event of a run over HTTP against the same
 // run in the process, the memory of idle sessions, and many readers of which some read nothing. About a minute; with
-// `--quick` a rough look. Ends with 1 when a budget is missed.
+// `--quick` a rough result. Exits with 1 when a budget is missed.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // `npm run bench -- tool`: what `capstan/tool` costs, as ratios to doing the same by hand. About half a minute; with
-// `--quick` a rough look in some five seconds. Ends with 1 when search misses its target or does not find what the
+// `--quick` a rough result in some five seconds. Exits with 1 when search misses its target or does not find what the
 // plain way finds.
 import { importArea } from './import-cost.mjs'
 import { calibrate } from './measure.mjs'

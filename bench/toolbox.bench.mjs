@@ -1,4 +1,4 @@
-// `npm run bench -- toolbox`: the built-in tools against what they stand on. Ends with 1 when a budget is missed.
+// `npm run bench -- toolbox`: the built-in tools against what they stand on. Exits with 1 when a budget is missed.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

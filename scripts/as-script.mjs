@@ -1,4 +1,4 @@
-// From chunks of the bundler to scripts that load each other with their first use.
+// Converts chunks of the bundler to scripts that load each other on first use.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parseSync, Visitor } from 'rolldown/utils'
@@ -8,7 +8,7 @@ import { nothing, placeForNothing } from './stable-shapes.mjs'
 /** @typedef {{ start: number, end: number, text: string }} Change */
 
 /**
- * Makes scripts of CommonJS chunks. They load each other and Node's own modules with their first use, and export their
+ * Makes scripts of CommonJS chunks. They load each other and Node's own modules on first use, and export their
  * names from their beginning, for chunks that use each other. One character beyond ASCII would make Node and V8 handle
  * the whole text in twice its size, so it is escaped.
  *
@@ -108,7 +108,7 @@ function scriptOf({ text, program }, importWith, changing) {
       const loaded = onUse.get(object.name)
       if (loaded === undefined || start < loaded.end || moved.has(start) || once.has(start)) return
       if (changing.get(loaded.from)?.has(property.name) !== false) return
-      // What never changes is looked up once: a variable of the script is what an import of an ES module would be.
+      // An export that never changes is looked up once and stored in a variable, like an import of an ES module.
       done.add(object.start)
       const variable = variableFor(object.name, property.name)
       changes.push({ start, end, text: `(${variable} ??= ${object.name}().${property.name})` })
@@ -123,7 +123,7 @@ function scriptOf({ text, program }, importWith, changing) {
       const loaded = onUse.get(name)
       if (loaded === undefined || start < loaded.end || moved.has(start)) return
       if (names.has(start) || done.has(start)) return
-      // What `new` applies to would end with the first brackets.
+      // Without parentheses, `new` would apply only up to the first brackets.
       changes.push({ start, end, text: constructors.has(start) ? `(${name}())` : `${name}()` })
     },
   }).visit(program)

@@ -1,4 +1,4 @@
-// Breaks long lines of the built scripts, so that an error and a debugger show a line that can be read.
+// Breaks long lines of the built scripts, so that errors and debuggers show readable lines.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseSync, Visitor } from 'rolldown/utils'
 
@@ -29,7 +29,7 @@ function isLong(line) {
 }
 
 /**
- * Where a line may be broken, in order.
+ * The positions at which a line can be broken, in order.
  * @param {string} path @param {string} text
  */
 function breakPlaces(path, text) {
@@ -86,7 +86,7 @@ function broken(line, start, places) {
     pieces.push(line.slice(from, last))
     from = last
   }
-  // The end of the line stays as it is: it may be in the middle of a template.
+  // The end of the line is not changed: it may be in the middle of a template.
   return [...pieces.map((piece) => piece.trimEnd()), line.slice(from)].join(`\n${indent}`)
 }
 

@@ -1,4 +1,4 @@
-// Installs the dependencies and builds `dist/` when what they are made from has changed. Needs nothing but Node and
+// Installs the dependencies and builds `dist/` when their inputs have changed. Needs nothing but Node and
 // npm.
 //
 // There are two builds. `command` is what `npm start` needs: the bundled command, without the library and its
@@ -132,7 +132,7 @@ export function prepareClone(clone) {
   return status === 0
 }
 
-/** Checks the types of the sources when they have changed since the last check. Exits when they are wrong. */
+/** Checks the types of the sources when they have changed since the last check. Exits when there are type errors. */
 export function checkTypes() {
   ensureInstalled()
   const wanted = sourceDigest()
@@ -143,13 +143,13 @@ export function checkTypes() {
 
 const checked = join(root, '.build/checked')
 
-/** The types of these sources were checked, here or as a part of more. @param {string} sources their digest */
+/** Records that the types of these sources were checked, alone or with others. @param {string} sources their digest */
 export function rememberChecked(sources) {
   mkdirSync(dirname(checked), { recursive: true })
   writeFileSync(checked, sources)
 }
 
-/** The compiler takes a fifth less processor time, and 14 % more memory, when it collects no garbage. */
+/** Without garbage collection, the compiler takes a fifth less processor time and 14 % more memory. */
 export function tscEnvironment() {
   return { ...process.env, GOGC: 'off' }
 }

@@ -1,5 +1,5 @@
-// Bundles the compiled modules: one file an entry and few shared chunks, since every file that Node loads costs about a
-// millisecond. Most of the text is in scripts (CommonJS), which load each other with their first use: Node compiles only
+// Bundles the compiled modules: one file per entry and few shared chunks, since every file that Node loads costs about a
+// millisecond. Most of the text is in scripts (CommonJS), which load each other on first use: Node compiles only
 // what a program uses, and sources stay plain imports. What runs outside Node too, `capstan/tool` and `capstan/client`,
 // is in ES modules. Declarations stay as they are.
 //
@@ -49,7 +49,7 @@ const together = [
 /** Entries that run outside Node too. */
 const neutralEntries = ['tool/index.js', 'client/index.js']
 
-/** The same for the command: what every run needs before it asks the model lies in one file. @type {typeof together} */
+/** The same for the command: what every run needs before it asks the model is in one file. @type {typeof together} */
 const togetherForCommand = [
   ['help', 'cli/run-cli', 'cli/help'],
   [
@@ -75,7 +75,7 @@ const laterForCommand = [
   ['search', 'workspace/search/', 'tool/search/'],
   [
     'processes',
-    // Loaded by itself with its first use. As part of a group it also stops the bundler, which drops what nothing
+    // Loaded by itself on first use. As part of a group it also stops the bundler, which drops what nothing
     // imports of it.
     ...without('workspace/sandbox/', 'guard/binaries', 'backends'),
     ...without('workspace/limits/', 'resource-limits'),
@@ -116,7 +116,7 @@ const laterForCommand = [
   [
     'history',
     ...without('session/history/', 'file-changes', 'seen-files'),
-    // What reads the log of a session that was there before.
+    // Reads the log of a session that already existed.
     ...['store/fold-session', 'session/journal/restored-events', 'session/journal/interrupted'],
   ],
   [
@@ -320,7 +320,7 @@ async function putTogether({ modules, groups, output, ...input }) {
     // Comments and hashes name modules relative to it: two builds are the same, whatever their working directory is called.
     cwd: modules,
     platform: 'node',
-    // Its modules, of which only what is used is taken.
+    // Its ES modules, of which only the used parts are bundled.
     resolve: {
       // In a clone that `npm test` builds in, node_modules is a link; the result must not depend on that.
       symlinks: false,
@@ -330,13 +330,13 @@ async function putTogether({ modules, groups, output, ...input }) {
         '@modelcontextprotocol/server/_shims': join(root, 'scripts/mcp-shims.mjs'),
       },
     },
-    // A peer is the host's to bring; what a library inside needs of it goes inside as well.
+    // The host provides peer dependencies; the parts of a peer that a bundled library needs are bundled too.
     external: (id, importer) =>
       id.startsWith('node:') ||
       isOneOf(id, Object.keys(dependencies)) ||
       (isOneOf(id, Object.keys(peerDependencies)) && !importer?.includes('/node_modules/')),
     onLog: (level, log) => {
-      // A module that is imported on use and is there already for another reason does no harm.
+      // A module that is imported on use and also loaded for another reason is harmless.
       if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message)
     },
   })

@@ -34,7 +34,7 @@ process.exitCode = (await chosen(rest)) ?? 0
 async function start(args) {
   await ensureBuilt('command')
   const command = join(root, 'dist/cli/main.js')
-  // Without words it is the tour; with words it is the command, where npm was called.
+  // Without arguments it runs the tour; with arguments, the command in the directory where npm was called.
   if (args.length === 0) return run(process.execPath, [command, 'tour'])
   return run(process.execPath, [command, ...args], process.env['INIT_CWD'] ?? root)
 }
@@ -84,7 +84,7 @@ async function fuzz([cases = '50000']) {
   return run(process.execPath, [vitest, 'run', 'test/security/shell', ...withProperties])
 }
 
-/** What is broken on purpose, more often than a test run has time for. @param {string[]} args */
+/** Runs the fault tests with more repetitions than a test run has time for. @param {string[]} args */
 async function faults([factor = '10', ...names]) {
   await ensureBuilt()
   process.env['FAULT_FACTOR'] = factor
@@ -100,7 +100,7 @@ async function faults([factor = '10', ...names]) {
   return run(process.execPath, [vitest, 'run', ...wanted])
 }
 
-/** A session at work for many rounds, with everything on that a long-running one has. @param {string[]} args */
+/** Runs a session for many rounds, with everything that a long-running session uses. @param {string[]} args */
 async function soak(args) {
   await ensureBuilt()
   const script = await import('./soak.mjs')
@@ -119,7 +119,7 @@ async function coverage(args) {
   return measureCoverage(args)
 }
 
-/** Builds the documentation site to .build/site; fails on a link that leads nowhere. */
+/** Builds the documentation site to .build/site; fails on broken links. */
 async function docs() {
   const { buildSite } = await import('./site.mjs')
   return buildSite()

@@ -21,7 +21,7 @@ if (process.env['CAPSTAN_HOPS'] === undefined) compileAndRun()
 else await measure(process.env['CAPSTAN_HOPS'])
 
 /**
- * Compiles below `.build`, so that packages resolve, and measures in a process of its own, so that nothing is loaded
+ * Compiles below `.build`, so that packages resolve, and measures in a separate process, so that nothing is loaded
  * yet.
  */
 function compileAndRun() {
@@ -119,7 +119,7 @@ function visit(node, name, found) {
   }
 }
 
-/** Runs the jobs and prints what they passed through. @param {string} modules */
+/** Runs the jobs and prints the frames that they passed through. @param {string} modules */
 async function measure(modules) {
   const fs = await import('node:fs')
   const { AsyncLocalStorage } = await import('node:async_hooks')

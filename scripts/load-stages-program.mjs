@@ -52,7 +52,7 @@ const agent = await Agent.create(
 )
 agent.session(workspace)
 endStage('on-session')
-// As a careful host opens it.
+// With the options of a careful host: a record, rules and a hook.
 const session = agent.session(workspace, {
   sessionStore: new FileSessionStore(join(place, 'sessions')),
   permissionPolicy: { deny: ['write(**/.env*)'], ask: ['bash(git push*)'], allow: ['read(*)'] },

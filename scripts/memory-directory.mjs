@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What `statfs` says of a file system in memory. */
+/** The type that `statfs` reports for an in-memory file system. */
 const tmpfs = 0x01021994
 const enoughBytes = 8 * 2 ** 30
 const mount = 'mount -t tmpfs -o mode=1777 tmpfs "$TMPDIR" && exec "$@"'

@@ -1,4 +1,4 @@
-// Draws the tour as an SVG for the README: `node scripts/picture.mjs`. What it shows is what the tour printed.
+// Draws the tour as an SVG for the README: `node scripts/picture.mjs`. It shows the output of the tour.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-// Records `load-stages.json` after a build: `node scripts/record-load-stages.mjs` bundles each module as a file of its own
+// Records `load-stages.json` after a build: `node scripts/record-load-stages.mjs` bundles each module as a separate file
 // and runs a program. A list that is out of date only costs time; `test/house/start.test.ts` counts what is loaded.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

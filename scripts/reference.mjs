@@ -19,7 +19,7 @@ import { parseAst } from 'rolldown/parseAst'
 const begin = '<!-- reference:begin -->'
 const end = '<!-- reference:end -->'
 const longest = 180
-/** Names of fields are short, and looked for. */
+/** The maximum length of a list of field names: readers search for them, so they are listed. */
 const maxListLength = 1500
 
 /**
@@ -87,7 +87,7 @@ const groups = [
 /** @param {Found} found */
 function kindOf({ statements }) {
   const kinds = statements.map(({ node }) => node.type)
-  // Of a value and a type with one name the value is described.
+  // If a value and a type have the same name, the value is described.
   return kinds.find((kind) => !kind.startsWith('TSInterface') && !kind.startsWith('TSType')) ?? kinds[0] ?? ''
 }
 
@@ -196,7 +196,7 @@ function membersOf(file, node, reader, known) {
     const name = nameOf(member['key'])
     const hidden = member['accessibility'] === 'private' || member['accessibility'] === 'protected'
     if (hidden || name === '' || name.startsWith('#') || member['kind'] === 'set') return []
-    // Errors are caught, not made.
+    // Users catch errors and do not construct them.
     if (name === 'constructor' && nameOf(node['superClass']).endsWith('Error')) return []
     const words = commentBefore(file.text, member.start)
     const raw = plain(file.text.slice(member.start, member.end)).replace(/^get (.*)\(\)/, '$1')

@@ -38,10 +38,10 @@ export function withStableShapes(path, text) {
   return [...pieces, text.slice(from)].join('')
 }
 
-/** What comes before the first copy. */
+/** The text that is inserted before the first copy. */
 export const nothing = '...null, '
 
-/** Where it comes in an object that begins with a copy of another. @param {import('@oxc-project/types').ObjectExpression} object */
+/** The position of that text in an object that begins with a copy of another. @param {import('@oxc-project/types').ObjectExpression} object */
 export function placeForNothing({ properties: [first, second] }) {
   // A copy of one object alone has the hidden class of that object.
   return first?.type === 'SpreadElement' && second !== undefined ? first.start : undefined

@@ -58,7 +58,7 @@ function runOn(version, tests) {
       '--reporter=json',
       `--outputFile.json=${report}`,
     ],
-    // Tests that start `node` by name get this one too.
+    // Tests that start `node` by name also get this version.
     { stdio: 'inherit', env: { ...process.env, PATH: `${join(node.path, '..')}:${process.env['PATH']}` } },
   )
   if (!existsSync(report)) {

@@ -7,7 +7,7 @@ import { root } from './build.mjs'
 
 const target = join(root, '.build/ecosystem')
 
-/** Where they are. */
+/** The directory of these packages. */
 export const installedPackages = join(target, 'node_modules')
 
 /** Installs them once for every state of their lock file. */
@@ -26,7 +26,7 @@ export async function installUserPackages() {
   const child = spawn(command, words, {
     cwd: target,
     stdio: 'inherit',
-    // npm is a script there, which only a shell starts.
+    // On Windows npm is a script, which only a shell can start.
     shell: process.platform === 'win32' && command === 'npm',
     // Some of them ask for Node 22 and still run on Node 20.
     env: { ...downloadEnvironment(), npm_config_engine_strict: 'false' },

@@ -1,4 +1,4 @@
-// What starting a command costs: bare, in the workspace's shell, and confined.
+// Measures the cost of starting a command: bare, in the workspace's shell, and confined.
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

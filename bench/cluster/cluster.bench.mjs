@@ -50,7 +50,7 @@ try {
     { name: 'an event to a reader on another node, p99', unit: 'ms', most: 50, found: latency.stream.p99 },
     { name: 'takeover, median', unit: 'ms', most: 2_500, found: takeovers.median },
     { name: 'takeover, slowest', unit: 'ms', most: 5_000, found: takeovers.most },
-    // A worker looks every second when nothing wakes it.
+    // A worker polls every second when nothing wakes it.
     { name: 'first run of a tenant in a full queue', unit: 'ms', most: 1_000, found: crowded.start.p99 },
     { name: 'rows of heartbeats of a node', unit: 'rows', most: 1, found: crowded.rowsOfNode },
     { name: 'a list of 10,000 sessions', unit: 'ms', most: 200, found: list.median },
@@ -182,7 +182,7 @@ async function measureLatency(runs) {
       const name = `latency-${at + 5}`
       const submittedAt = Date.now()
       const { runId } = await client.submit({ prompt: `${name} x3 30ms` })
-      // What happened before the reader came is not late.
+      // Events from before the reader connected do not count as late.
       for await (const { timestampMs, event } of client.events(runId))
         if (at >= 0 && event.type !== 'agent_start') found.stream.push(Math.max(0, Date.now() - timestampMs))
       const asked = worker.asked.find((one) => one.asked === name)

@@ -14,7 +14,7 @@ export async function measureRounds(url, base, quick) {
     const stores = [new SqliteSessionStore(join(base, `${sessions}.db`)), new PostgresSessionStore({ url })]
     const contenders = []
     for (const store of stores) contenders.push(await contender(store, sessions))
-    // Many, until the compiler has seen enough of both.
+    // Many, so that V8 has optimised both.
     const rows = await compare(contenders, { rounds: quick ? 5 : 15, warmUps: quick ? 5 : 10, pieces })
     results.push({
       sessions,

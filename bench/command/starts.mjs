@@ -33,7 +33,7 @@ export async function measureStarts(turns) {
     ]
     /** @type {Start[][]} */
     const starts = kinds.map(() => [])
-    // The first of a kind finds nothing kept.
+    // The first start of a kind has no compile cache.
     for (let turn = -1; turn < turns; turn++) {
       for (let step = 0; step < kinds.length; step++) {
         const at = (step + turn + 1) % kinds.length
@@ -92,7 +92,7 @@ function starter(place, model) {
   }
 }
 
-/** In this process, which does nothing else meanwhile: what arrives is known at once. */
+/** Runs in this process, which does nothing else meanwhile, so that a request is noticed immediately. */
 export async function startModel() {
   /** @type {{ onRequest: () => void }} */
   const heard = { onRequest: () => undefined }

@@ -1,4 +1,4 @@
-// A commit of this repository, built in a directory of its own.
+// A commit of this repository, built in a separate directory.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

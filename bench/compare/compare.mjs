@@ -98,7 +98,7 @@ async function timed({ name, contender, rounds, at, fresh, blocks }, sides, wher
         await Promise.all(field.map((side) => side.end()))
         field = await startSides(sides, contender, where, fresh)
       }
-      // A, B, then B, A: what slows the machine down for a while falls on both.
+      // A, B, then B, A: a temporary slowdown of the machine affects both.
       for (const index of block % 2 === 0 ? [0, 1] : [1, 0]) {
         const cost = await field[index]?.runs(work)
         costs[index]?.push((cost?.cpu ?? Number.NaN) / pieces)
@@ -137,7 +137,7 @@ async function startSides(sides, contender, where, rounds) {
     if (side === undefined) throw new Error(`${contender} of ${folder} does not start`)
     field.push(side)
   }
-  // With the agent that is measured: V8 compiles functions of a second one again.
+  // Uses the agent that is measured: V8 compiles functions again for a second agent.
   for (const side of field) await side.runs({ plan: 'rounds', rounds: 10, times: rounds / 10 })
   return field
 }

@@ -1,4 +1,4 @@
-// The work whose instructions are counted: so many rounds, in runs of at most 50, each in a session of its own. Nothing in it depends on
+// The work whose instructions are counted: so many rounds, in runs of at most 50, each in a separate session. Nothing in it depends on
 // the clock, so the same code executes almost the same instructions each time.
 import { readIn } from '../peers/contract.mjs'
 

@@ -5,11 +5,11 @@
  * @typedef {{ name: string, unit: string, before: number, now: number, ratio: import('../measure.mjs').Spread, pairs: number }} Row
  */
 
-/** How much more a row may take. */
+/** The ratio above which a row is a regression. */
 export const maxRatio = 1.15
 
 /**
- * One line for each row that takes too much more than before, by the middle of its pairs. A row that was not measured is one of
+ * One line for each row that takes too much more than before, by the median of its pairs. A row that was not measured is one of
  * them.
  * @param {readonly Row[]} rows
  */

@@ -1,4 +1,4 @@
-// A server with the inspector, in a process of its own, so that the work of the server does not count as work of the
+// A server with the inspector, in a separate process, so that the work of the server does not count as work of the
 // page. `fill` as the first argument: runs two sessions into the directory of the second and ends. `serve`: serves them.
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -75,7 +75,7 @@ export async function measureHostileInput(size = 100_000) {
       (text) => parseAcl(text),
       250_000,
     ],
-    // One memory for each character.
+    // One memory per character.
     ['memories', ['x'], (text) => addMemories(new InProcessMemoryStore(), text.length), 2_500],
     ['mistyped name', ['a'], (text) => nearestNames(text, ['read', 'write'])],
     [
@@ -116,7 +116,7 @@ async function addMemories(store, count) {
   for (let at = 0; at < count; at++) await store.add({ id: `m${at}`, ...item })
 }
 
-/** The best of three: what others do on the machine can only make it look worse. @param {() => unknown} read */
+/** The best of three: other work on the machine can only make a time longer. @param {() => unknown} read */
 async function best(read) {
   let least = Number.POSITIVE_INFINITY
   for (let at = 0; at < 3; at++) {
@@ -124,7 +124,7 @@ async function best(read) {
     try {
       await read()
     } catch (error) {
-      // To refuse the text is an answer too.
+      // Refusing the text is also a valid answer.
       if (!(error instanceof Error)) throw error
     }
     least = Math.min(least, performance.now() - from)

@@ -1,4 +1,4 @@
-// How long a person or a host waits for something that must come at once: milliseconds, the middle of several tries.
+// How long a person or a host waits for something that must come at once: milliseconds, the median of several tries.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

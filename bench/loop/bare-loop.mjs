@@ -1,4 +1,4 @@
-// What is measured against: the least code that can do the same with `fetch`, as one would write it by hand.
+// The baseline: the minimal hand-written code that does the same with `fetch`.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -17,7 +17,7 @@ const readOnly = [
 /** @typedef {{ id: string, name: string, input: string }} BareCall */
 
 /**
- * Asks until the model calls no tool, and gives the last text.
+ * Asks until the model calls no tool, and returns the last text.
  * @param {{ url: string, read: (args: { file_path: string }) => Promise<string>, messages: BareMessage[], stream?:
  * boolean, onText?: (text: string) => void, tools?: readonly unknown[] }} run
  */

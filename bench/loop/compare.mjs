@@ -25,7 +25,7 @@ export async function compare(contenders, { rounds, warmUps = 2, pieces = 1 }) {
   const samples = contenders.map(() => [])
   for (let round = -warmUps; round < rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
-      // No contender goes first in every round.
+      // The order changes, so that no contender is first in every round.
       const at = (turn + Math.abs(round)) % contenders.length
       const contender = contenders[at]
       if (contender === undefined) continue

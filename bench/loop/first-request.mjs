@@ -1,4 +1,4 @@
-// How much a model gets before the first word of the user.
+// Measures the size of the first request to a model without the user's prompt.
 import { printTable } from '../report.mjs'
 
 /** @param {import('./workplace.mjs').Workplace} workplace */

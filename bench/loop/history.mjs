@@ -18,7 +18,7 @@ export async function measureHistory({ root, server, agentFor }, rounds) {
     const text = await bareLoop({ url: `${server.url}/answer`, read: readBelow(root), messages })
     if (text === '') throw new Error('no answer')
   }
-  // Copied for each run, so that nothing is cached from the last.
+  // Copied for each run, so that nothing is cached from the previous one.
   const given = history.map(({ role, content }) => ({
     role: /** @type {'user' | 'assistant'} */ (role),
     content: [{ type: /** @type {const} */ ('text'), text: content }],

@@ -8,7 +8,7 @@ import { figure, printTable, range } from '../report.mjs'
 const count = 50
 const own = ['fetch', 'capstan', 'capstan-unrecorded', 'capstan-bare', 'capstan-key']
 
-/** What a round may cost after so many, in bare loops. */
+/** The maximum cost of a round after so many rounds, as a ratio to the bare loop. */
 const points = [
   { after: 10, recorded: undefined, plain: undefined },
   { after: 50, recorded: undefined, plain: undefined },

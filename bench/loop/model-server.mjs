@@ -1,4 +1,4 @@
-// A server with canned answers, in a process of its own: its cost counts for no contender. It speaks chat completions,
+// A server with canned answers, in a separate process: its cost counts for no contender. It speaks chat completions,
 // streamed or whole, and as much of Gemini's wire as a library needs that speaks nothing else.
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'

@@ -93,11 +93,11 @@ export async function measureHeap({ root, place, server, agentFor }, count) {
  */
 async function heapOfSessions(open, count) {
   const use = async (/** @type {import('capstan').Session[]} */ sessions) => {
-    // A few at a time: only what stays is of interest.
+    // A few at a time: only the memory that remains is measured.
     for (let at = 0; at < sessions.length; at += 20)
       await Promise.all(sessions.slice(at, at + 20).map((session) => session.send('Read the files.')))
   }
-  // What all of them share is there before the first is counted: code that V8 has compiled, connections, caches.
+  // Everything that sessions share exists before the first is counted: code compiled by V8, connections, caches.
   const first = Array.from({ length: 100 }, open)
   await use(first)
   for (const session of first.splice(0)) await session.close()

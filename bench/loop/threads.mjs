@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * Node starts its threads in this order: its own, V8's (one for delayed tasks, then its workers) and one for signals. The thread
- * pool starts with its first use. Undefined where the system does not report times of threads.
+ * pool starts on first use. Undefined where the system does not report times of threads.
  * @returns {ThreadTimes | undefined}
  */
 export function threadTimes() {

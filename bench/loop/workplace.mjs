@@ -1,4 +1,4 @@
-// Where the runs take place: a directory with files to read, and an agent whose model is the canned one.
+// The environment of the runs: a directory with files to read, and an agent that uses the model with canned answers.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The tool of the calls: the same arguments and the same work for everybody.
+// The tool that is called: the same arguments and the same work for every contender.
 
 export const text = JSON.stringify({
   city: 'Reykjavík',

@@ -1,4 +1,4 @@
-// A session kept as lines of JSON by hand, and by Capstan's stores.
+// A session stored as lines of JSON by hand-written code, and by Capstan's stores.
 import {
   appendFileSync,
   closeSync,

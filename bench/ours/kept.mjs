@@ -1,4 +1,4 @@
-// Sessions that are kept: a round more on top of so many messages, and reading all of them back.
+// Stored sessions: appending a round to a number of messages, and reading all of them back.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'

@@ -44,7 +44,7 @@ export const sides = {
         const agent = await Agent.create(
           {
             defaultModel: 'bench/m',
-            // As large as that of many models: tools that fit into a tenth of it are not searched for.
+            // As large as the context window of many models: tools that fit into a tenth of it are not searched for.
             providers: { bench: { baseUrl: `${plan}/v1`, models: { m: { contextTokens: 128_000 } } } },
           },
           { userDir: join(place, 'user'), env: {} },

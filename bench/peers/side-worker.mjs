@@ -1,4 +1,4 @@
-// One side of a part in a process of its own.
+// One side of a part in a separate process.
 import { performance } from 'node:perf_hooks'
 
 const [file = '', name = '', where = '{}'] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-// Contenders of a part that is not a conversation with a model: each side of it in a process of its own.
+// Contenders of a part that is not a conversation with a model: each side of it in a separate process.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { startWorker } from './process.mjs'

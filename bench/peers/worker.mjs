@@ -1,4 +1,4 @@
-// One contender in a process of its own, so that the heap and compiled code of one do not slow others. Does what it is
+// One contender in a separate process, so that the heap and compiled code of one do not slow others. Does what it is
 // asked and reports what it cost.
 import { performance } from 'node:perf_hooks'
 import { threadTimes } from '../loop/threads.mjs'

@@ -1,5 +1,5 @@
 // `npm run bench -- python`: from the start of a process to the first answer of a session, in Python and in Node. Both
-// ask the same model over HTTP. Ends with 1 when the budget is missed.
+// ask the same model over HTTP. Exits with 1 when the budget is missed.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // `npm run bench -- sandbox`: what the start of a command costs in each sandbox, against none. As root the same is done
-// once more as an ordinary user, in a process of its own. About a minute; with `--quick` a rough look.
+// once more as an ordinary user, in a separate process. About a minute; with `--quick` a rough result.
 import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

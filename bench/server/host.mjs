@@ -1,4 +1,4 @@
-// A server in a process of its own, so that its memory is measured without its clients. The parent sends commands as
+// A server in a separate process, so that its memory is measured without its clients. The parent sends commands as
 // messages: `go` starts the answers of the model, `memory` asks for the memory after a collection of garbage.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -15,7 +15,7 @@ export function commandLines(): string[] {
     try {
       return [readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()]
     } catch {
-      // It has ended since it was listed.
+      // The process has ended since it was listed.
       return []
     }
   })

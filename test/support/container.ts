@@ -4,10 +4,10 @@ import { createContainerBackend } from '../../examples/container/container-backe
 import type { WorkspaceBackend } from '../../src/workspace/index.js'
 import { root } from '../house/run.js'
 
-/** Whether this machine can give a process a root of its own. */
+/** Whether this machine can start a process with a separate root directory. */
 export const hasContainer = existsSync('/usr/bin/bwrap')
 
-/** A backend in a root of its own, with the programs of this machine and one directory of it at `/workspace`. */
+/** A backend with a separate root, the programs of this machine, and one directory of this machine at `/workspace`. */
 export function makeContainer(directory: string): WorkspaceBackend {
   const programs = ['/usr', '/bin', '/sbin', '/lib', '/lib64'].filter((path) => existsSync(path))
   const mounts = programs.flatMap((path) =>

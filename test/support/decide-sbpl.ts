@@ -36,7 +36,7 @@ function applies(filter: SbplFilter, path: string): boolean {
     case 'require-not':
       return !applies(filter.filter, path)
     case 'other':
-      // About services, sockets and processes, and never about a path.
+      // These rules are about services, sockets and processes, never about a path.
       return false
   }
 }

@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import { FileSessionStore, SqliteSessionStore } from 'capstan'
 import { PostgresSessionStore } from 'capstan/postgres'
 
-/** The order that the test gave to `startHost`. */
+/** The instruction that the test passed to `startHost`. */
 export const order = JSON.parse(process.argv[2])
 
 /**
@@ -13,7 +13,7 @@ export const order = JSON.parse(process.argv[2])
  */
 export const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`)
 
-/** Opens the store that the order names. */
+/** Opens the store that the instruction names. */
 export const openStore = (place = order.place) => {
   if (order.backend === 'postgres') return new PostgresSessionStore(JSON.parse(place))
   return order.backend === 'file' ? new FileSessionStore(place) : new SqliteSessionStore(place)

@@ -7,7 +7,7 @@ export type Host = {
   readonly child: ChildProcessByStdio<null, Readable, null>
   /** The next line that the host writes, as JSON. */
   next(): Promise<Record<string, unknown>>
-  /** How it ended. */
+  /** How the process ended. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 

@@ -53,7 +53,7 @@ function installPackage() {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted)
     return existsSync(native) ? native : undefined
   console.log('capstan: installing Postgres for the tests …')
-  // Several workers can come here at once: each installs into a directory of its own, and the last one stays.
+  // Several workers can install at the same time: each uses its own directory, and the last one is kept.
   const aside = `${target}-${process.pid}`
   mkdirSync(aside, { recursive: true })
   for (const file of ['package.json', 'package-lock.json'])
@@ -98,11 +98,11 @@ export function createServer(directory, settings = {}) {
   const all = {
     listen_addresses: '',
     unix_socket_directories: directory,
-    // A test ends processes, not the machine.
+    // Tests kill processes, not the machine, so data does not have to be synced to disk.
     fsync: 'off',
     max_connections: 200,
     shared_buffers: '128MB',
-    // Nothing lives long enough to be cleaned up or planned again.
+    // No database lives long enough to need vacuuming or new statistics.
     autovacuum: 'off',
     full_page_writes: 'off',
     wal_level: 'minimal',

@@ -46,7 +46,7 @@ export async function postgresSchema(): Promise<TestSchema> {
   return { url: withDatabase(url, name), schema: modelSchema }
 }
 
-/** Not the default schema: code that ignored the option would pass. */
+/** Not the default schema: with the default, code that ignored the option would pass. */
 const modelSchema = 'tables'
 
 /** The database that others are copies of. */
@@ -72,7 +72,7 @@ function withDatabase(url: string, name: string): string {
   return url.replace('/postgres?', `/${name}?`)
 }
 
-/** Runs statements as another program would, on a connection of their own. */
+/** Runs statements on a separate connection, as another program would. */
 export async function runSql<Row extends pg.QueryResultRow>(
   url: string,
   text: string,
@@ -91,7 +91,7 @@ export async function runSql<Row extends pg.QueryResultRow>(
 export async function sharedServer(): Promise<string> {
   const given = process.env['CAPSTAN_TEST_POSTGRES']
   if (given !== undefined) return given
-  // The process that started this worker is the whole run.
+  // The parent process of this worker is the test run.
   const run = process.env['VITEST_POOL_ID'] === undefined ? process.pid : process.ppid
   const directory = join(realpathSync(tmpdir()), `capstan-postgres-${run}`)
   if (isNew(directory)) startGuard(directory, run)
@@ -134,7 +134,7 @@ export async function privateServer(settings: Readonly<Record<string, string | n
   return {
     url: files.url,
     directory,
-    /** Starts it again, with the files of another directory if one is given. */
+    /** Starts the server again, with the files of another directory if one is given. */
     async restart(how: 'fast' | 'immediate', data = files.data): Promise<void> {
       await running.stop(how)
       running = await startServer({ bin: files.bin, data })

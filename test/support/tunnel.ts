@@ -7,7 +7,7 @@ import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** The name in the certificate. No name server knows it; the proxy connects it to this machine. */
+/** The name in the certificate. It cannot be resolved; the proxy connects it to this machine. */
 export const secureHost = 'model.example'
 
 /** The password of the proxy, with a character that URLs escape. */

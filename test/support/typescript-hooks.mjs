@@ -23,7 +23,7 @@ const compiler = JSON.parse(readFileSync(join(root, 'node_modules/rolldown/packa
  */
 export function resolve(given, context, next) {
   const { parentURL } = context
-  // vitest imports each test file by a URL of its own.
+  // vitest imports each test file with a different URL.
   const specifier = given.replace('%3Fvitest=', '?vitest=')
   if (aiSdkFrom !== null && specifier.startsWith('@ai-sdk/') && isSource(clean(parentURL ?? '')))
     return next(specifier, { ...context, parentURL: aiSdkFrom })

@@ -7,7 +7,7 @@ const { registerHooks, register } = nodeModule
 const hooks = `./typescript-hooks.mjs${new URL(import.meta.url).search}`
 if (registerHooks !== undefined) registerHooks(await import(hooks))
 else {
-  // Node 20 runs the hooks in a thread of their own.
+  // Node 20 runs the hooks in a separate thread.
   register(hooks, import.meta.url)
   // On Node 20 vitest has hooks that report each import to its main process. A worker that ends before such a report is
   // confirmed fails with an unhandled rejection, so they are left out.

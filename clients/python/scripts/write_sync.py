@@ -73,7 +73,7 @@ OWN = {
 
     @classmethod
     def connect(cls, url: str, token: Optional[str] = None, *, timeout: float = 60.0) -> "Agent":
-        """Connect to a Capstan server. Sessions and runs are on the server; ``timeout`` is for one answer, in seconds."""
+        """Connect to a Capstan server. Sessions and runs are on the server; ``timeout`` is in seconds per response."""
         from . import aio
 
         return cls(run(aio.Agent.connect(url, token, timeout=timeout)))
