@@ -1,4 +1,4 @@
-// What a benchmark says: aligned tables for people, one JSON file a run for comparing.
+// The output of a benchmark: aligned tables for people, and one JSON file per run for comparisons.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { basename, join } from 'node:path'
@@ -79,7 +79,7 @@ export function printReasons(rows) {
   for (const { title, cannot } of rows) if (cannot !== undefined) console.log(`  cannot: ${title}: ${cannot}`)
 }
 
-/** Three digits that count. @param {number | null} value what was not a number is null in a file */
+/** Three significant digits. @param {number | null} value what was not a number is null in a file */
 export function figure(value) {
   if (value === null || !Number.isFinite(value)) return '–'
   const digits = Math.max(0, Math.min(5, 2 - Math.floor(Math.log10(Math.abs(value) || 1))))
@@ -104,7 +104,7 @@ export function writeResults(name, results) {
   mkdirSync(folder, { recursive: true })
   const text = `${JSON.stringify({ name, date, machine, ...results }, undefined, 2)}\n`
   writeFileSync(path, text)
-  // Where a run of several areas gathers what they found.
+  // A run of several areas collects their results here.
   const gathered = process.env['BENCH_INTO']
   if (gathered !== undefined) writeFileSync(join(gathered, basename(path)), text)
   return path

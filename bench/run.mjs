@@ -74,7 +74,7 @@ function runAreas(chosen) {
       const args = ['--expose-gc', files.get(area) ?? '', ...flags]
       spawnSync(process.execPath, args, { stdio: 'inherit', env: { ...process.env, BENCH_INTO: into } })
       console.log(`${area} took ${seconds() - start} s`)
-      // One that missed a target has still written; one that broke off has not.
+      // An area that missed a target has still written its results; one that failed has not.
       if (!readdirSync(into).some((name) => name.startsWith(`${area}-`))) broken.push(area)
     }
     const results = readdirSync(into).map((name) => JSON.parse(readFileSync(join(into, name), 'utf8')))
@@ -96,7 +96,7 @@ function conclude(results, broken, chosen) {
   )
   const missedBudgets = checking || chosen.length > 1 ? printBudgets(results) : 0
   if (chosen.length > 1) console.log(`written to ${write(results)}`)
-  // A rough look is not for showing.
+  // Rough results are not drawn.
   if (!flags.includes('--quick') || flags.includes('--pictures')) drawResults(results)
   if (flags.includes('--report')) return 0
   return (checking ? missedBudgets : missed) === 0 && broken.length === 0 ? 0 : 1

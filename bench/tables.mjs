@@ -183,7 +183,7 @@ function withReasons(header, rows, cells) {
   return reasons.length === 0 ? table : `${table}\n\nCannot: ${reasons.join('; ')}.`
 }
 
-/** What the columns of areas are called. @type {Record<string, string>} */
+/** The column names of areas. @type {Record<string, string>} */
 const columns = {
   name: '',
   ratio: 'ratio',
@@ -202,7 +202,7 @@ const columns = {
   size: 'messages',
 }
 
-/** Whatever an area has measured: a column for each figure, with its spread. @param {readonly Record<string, any>[]} rows */
+/** The measurements of an area: a column for each figure, with its spread. @param {readonly Record<string, any>[]} rows */
 function plainTable(rows) {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((key) =>
     rows.some((row) => isFigure(row[key]) || typeof row[key] === 'string'),

@@ -1,4 +1,4 @@
-// `npm run bench -- toolbox`: the built-in tools against what they stand on. Exits with 1 when a budget is missed.
+// `npm run bench -- toolbox`: the built-in tools compared with what they are built on. Exits with 1 when a budget is missed.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const open = (/** @type {string} */ root) =>
     ledgerDir: join(place, 'ledger'),
   })
 const workspaces = [open(trees), open(files)]
-// Every call is let through: what judging costs is the area "authority".
+// Every call is allowed: the area "authority" measures the cost of judging.
 const everything = {
   path: () => undefined,
   host: () => undefined,

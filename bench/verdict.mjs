@@ -1,15 +1,15 @@
-// Whether what was found is what was promised.
+// Decides whether measured values meet their targets.
 
-/** A promise with its limit on one side, and what a run found. @typedef {{ name: string, unit: string, most?: number, least?: number, found: number }} Target */
+/** A target with a limit on one side, and the measured value. @typedef {{ name: string, unit: string, most?: number, least?: number, found: number }} Target */
 /** @typedef {Target & { met: boolean }} Judged */
 
-/** What was not measured is not met. @param {Target} target @returns {Judged} */
+/** A target that was not measured is not met. @param {Target} target @returns {Judged} */
 export function judged(target) {
   const { most = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY, found } = target
   return { ...target, met: Number.isFinite(found) && found <= most && found >= least }
 }
 
-/** One line for people. @param {Judged} target */
+/** One human-readable line. @param {Judged} target */
 export function verdictLine({ name, unit = '', found, met, ...limits }) {
   return `${met ? 'met   ' : 'MISSED'} ${name}: ${shown(found)} ${unit}, target ${limitOf(limits)}`
 }

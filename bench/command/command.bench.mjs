@@ -1,5 +1,5 @@
-// `npm run bench -- command`: how soon the command is there, in times of `node -e 0`, with an environment of its own:
-// certificates that the surroundings ask Node to load (`NODE_EXTRA_CA_CERTS`) would hide half of it. Ends with 1 when a
+// `npm run bench -- command`: the start time of the command as a ratio to `node -e 0`, in a separate environment:
+// certificates that the environment makes Node load (`NODE_EXTRA_CA_CERTS`) would hide half of it. Exits with 1 when a
 // budget is missed.
 import { calibrate } from '../measure.mjs'
 import { calibrationArea, figure, printTable, range, writeResults } from '../report.mjs'

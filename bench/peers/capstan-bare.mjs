@@ -1,4 +1,4 @@
-// As peers run: no rules of the host's but one, no hook, no record; the gate is there in any case.
+// Configured like the peers: one rule of the host, no hook, no record. The gate cannot be turned off.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {

@@ -1,4 +1,4 @@
-// The same, and what is recorded is on the disk when the session closes, and nothing waits for it before.
+// The same, with records that are on disk when the session closes; nothing waits for the disk before that.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {

@@ -1,4 +1,4 @@
-// As it comes, with the key of a provider in the configuration: every event, result and message is searched for it.
+// With defaults and an API key in the configuration: every event, result and message is searched for the key.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {

@@ -1,4 +1,4 @@
-// With everything on but the record: what rules, watchdog, hook and events cost alone.
+// With everything on except the record: the cost of rules, watchdog, hook and events alone.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {

@@ -1,4 +1,4 @@
-// With everything on that makes a session safe.
+// With everything turned on that makes a session safe.
 
 /** @type {import('./contract.mjs').Peer} */
 export const peer = {

@@ -1,4 +1,4 @@
-// What every contender brings: the same tool, the same model server, the same questions.
+// The interface of every contender: the same tool, the same model server, the same questions.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readBelow } from '../loop/bare-loop.mjs'
 
@@ -37,18 +37,18 @@ export const names = [
   'adk',
 ]
 
-/** What is measured for itself and is not another agent library. */
+/** Contenders that are not other agent libraries. */
 export const own = ['fetch', 'capstan']
 
 export const instructions = 'You are a careful assistant. Read what you are asked to read.'
 export const toolDescription = 'Read a file.'
 
-/** Packages are named and not written as imports: who has not installed them can still check this code. @param {string} name */
+/** Imports a package by a string, so that this code can be checked without the package. @param {string} name */
 export function load(name) {
   return import(name)
 }
 
-/** The tool's work, the same for all who take a tool from the host: reading a file, or taking so much time. @param {string} root */
+/** The work of the tool for all libraries with host tools: read a file, or wait for some time. @param {string} root */
 export function readIn(root) {
   const take = readBelow(root)
   let count = 0

@@ -1,4 +1,4 @@
-// The floor: the least code that can do the same.
+// The baseline: the minimal code that does the same.
 import { bareLoop } from '../loop/bare-loop.mjs'
 
 /** @type {import('./contract.mjs').Peer} */

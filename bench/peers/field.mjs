@@ -1,4 +1,4 @@
-// All contenders, each in its process, asked in turn.
+// All contenders, each in its own process, measured in turn.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { startWorker } from './process.mjs'

@@ -1,4 +1,4 @@
-// The peers, from their own lock files into their own folders: once, or after one changed.
+// Installs the peers from their own lock files into their own folders: once, and again when a lock file changed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

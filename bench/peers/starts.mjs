@@ -1,4 +1,4 @@
-// Fresh processes: what importing costs, and what it takes from the start of Node to the model's first answer.
+// Fresh processes: the cost of importing, and of everything from the start of Node to the model's first answer.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

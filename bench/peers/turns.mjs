@@ -31,7 +31,7 @@ export async function takeTurns(
   const end = performance.now() + within * 1_000
   for (let turn = -warmUps; turn < turns && (turn < 2 || performance.now() < end); turn++) {
     for (let step = 0; step < field.length; step++) {
-      // No contender goes first in every turn.
+      // The order changes, so that no contender is first in every turn.
       const at = (step + Math.abs(turn)) % field.length
       const contender = field[at]
       if (contender === undefined || reasons[at] !== undefined) continue
@@ -76,7 +76,7 @@ export function rowsOf(field, costs, reasons, pieces) {
   })
 }
 
-/** The middle of each. @param {readonly import('./worker.mjs').Cost[]} costs */
+/** The median of each. @param {readonly import('./worker.mjs').Cost[]} costs */
 function factsOf(costs) {
   return Object.fromEntries(
     Object.keys(costs[0]?.facts ?? {}).map((key) => [

@@ -7,7 +7,7 @@ export const peer = {
   title: '@voltagent/core',
   packages,
   async open({ url, read, rounds }) {
-    // Else it asks a server on the internet for the models there are.
+    // Otherwise it requests the list of models from a server on the internet.
     process.env['VOLTAGENT_AUTO_REFRESH_MODELS'] = 'false'
     const [{ Agent, createTool }, { createOpenAICompatible }, { z }] = await Promise.all(packages.map(load))
     const model = createOpenAICompatible({ name: 'bench', baseURL: url, includeUsage: true })('m')

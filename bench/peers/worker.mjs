@@ -89,7 +89,7 @@ async function runs({ mode, plan, rounds, times, at, history, length, wait }) {
   const { user, system } = process.cpuUsage(used)
   const facts = threads && since(threads)
   const calls = taken()
-  // Capstan reads files with a tool of its own, and checks by events that every call went well.
+  // Capstan reads files with its own tool; the events show whether every call succeeded.
   if ((wait !== undefined || !name.startsWith('capstan')) && calls !== rounds * times)
     throw new Error(`${calls} calls, not ${rounds * times}`)
   const cost = { cpu: (user + system) / 1000, wall, rss: process.memoryUsage.rss() / 2 ** 20, walls }
@@ -112,7 +112,7 @@ async function hold(count, rounds) {
   held = Array.from({ length: count }, () => place.conversation([]))
   const idle = (await heapInUse()) - began
   for (let at = 0; at < count; at += 20) await Promise.all(held.slice(at, at + 20).map(asked))
-  // As after a user has read the answers: what only a run needs may be gone by then.
+  // Like a session whose user has read the answers: what only a run needs may have been dropped by then.
   await new Promise((resolve) => setTimeout(resolve, 2_000))
   const used = (await heapInUse()) - began
   const rss = process.memoryUsage.rss() / 2 ** 20

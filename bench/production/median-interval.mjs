@@ -1,4 +1,4 @@
-// The median of values, and how well it is known.
+// The median of values, with its confidence interval.
 
 /** @typedef {{ median: number, low: number, high: number }} Interval */
 

@@ -47,7 +47,7 @@ export async function measurePacing() {
 const responseMs = 300
 const answerMs = 700
 
-/** What the first requests of an agent wait where there is no limit. */
+/** How long the first requests of an agent wait when there is no limit. */
 async function measureStart() {
   const unpaced = { requestsPerMinute: 1_000_000 }
   /** @type {{ name: string, seconds: number, ratio: number }[]} */

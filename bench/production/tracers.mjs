@@ -1,4 +1,4 @@
-// What telemetry is measured with.
+// The tracers with which telemetry is measured.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
@@ -14,7 +14,7 @@ export function telemetryOf(kind) {
   return kind === 'sdk' ? { telemetry: sdkTelemetry() } : {}
 }
 
-/** Does nothing: what is left is the cost of Capstan's own code. */
+/** Does nothing, so that only the cost of Capstan's own code remains. */
 function emptyTelemetry() {
   const place = { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags: 1 }
   const span = {

@@ -27,7 +27,7 @@ export async function measureAgainstRounds(rounds) {
         const before = process.cpuUsage()
         const { text } = await session.send('Read all of it.')
         const spent = performance.now() - start
-        // Of all threads.
+        // The CPU time of all threads.
         const { user, system } = process.cpuUsage(before)
         if (text !== 'It is done.') throw new Error(text)
         if (at >= 3) {
@@ -36,7 +36,7 @@ export async function measureAgainstRounds(rounds) {
         }
         await session.close()
       }
-      // The last request has everything that the model got.
+      // The last request contains everything that the model received.
       const bytes = Buffer.byteLength(await workplace.server.lastBody())
       found.push({ name, millis: spread(samples), cpu: spread(processor), bytes })
     }

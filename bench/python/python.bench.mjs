@@ -50,7 +50,7 @@ agent.close()`,
 /** @type {number[][]} */
 const walls = programs.map(() => [])
 const turns = quick ? 9 : 41
-// The first turns find nothing compiled.
+// In the first turns nothing is compiled yet.
 for (let turn = -2; turn < turns; turn++)
   for (const [at, program] of turn % 2 === 0 ? programs.entries() : [...programs.entries()].reverse()) {
     const wall = await untilAnswer(program)

@@ -5,7 +5,7 @@ import { growthExponent, growthSizes, interleave, keep } from '../measure.mjs'
 import { timingArea } from '../report.mjs'
 import { makeQueries, randomFrom, syntheticModel } from '../synthetic.mjs'
 
-// What no entry exports, from where the build leaves its modules.
+// No entry exports these, so they are imported from the modules of the build.
 const modules = new URL('../../.build/modules/tool/search/', import.meta.url)
 /** @type {typeof import('../../src/tool/search/vector-block.js')} */
 const { VectorBlock } = await import(new URL('vector-block.js', modules).href)

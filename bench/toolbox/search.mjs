@@ -53,7 +53,7 @@ export async function measureSearch(root, runtime, seconds) {
     areas.push(
       timingArea(name, 'On 50,000 files; ratio to ripgrep, its output read and thrown away.', timings),
     )
-    // The fastest tenth: what else the machine does makes both slower, and not alike.
+    // The fastest tenth: other work on the machine makes both slower, but not equally.
     const [theirs, ours] = timings.map(({ micros }) => micros.p10 / 1000)
     const most = 1.2 * (theirs ?? Number.NaN) + 10
     targets.push({ name: `${name}: 1.2 times rg and 10 ms`, unit: 'ms', most, found: ours ?? Number.NaN })

@@ -13,7 +13,7 @@ export async function calls(setting) {
       'One call of an in-process tool whose arguments are checked: what each library runs a call through.'
     return {
       areas: [turnsArea('calls', 'Tool calls', says, rows)],
-      // Others judge nothing here; what the gate may cost is the target of the area "authority".
+      // Other libraries judge nothing here; the area "authority" has the target for the cost of the gate.
       targets: [],
     }
   })

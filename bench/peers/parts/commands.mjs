@@ -123,7 +123,7 @@ function contender({ name, title, env = {}, prepare, ...lines }, { url, place })
     async runs(what) {
       await fetch(`${url}/taken`)
       const began = performance.timeOrigin + performance.now()
-      // The shell's own start favours no contender: it is in the first row as well.
+      // The start of the shell favours no contender: it is also part of the first row.
       const { stderr, status } = spawnSync(
         'bash',
         ['-c', `TIMEFORMAT='took %U %S'; time "$@" > out 2> err`, 'bash', ...lines[what]],

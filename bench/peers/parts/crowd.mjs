@@ -1,4 +1,4 @@
-// Many conversations at once, and what they hold.
+// Many conversations at once, and the memory that they hold.
 import { figure, printReasons, printTable } from '../../report.mjs'
 import { measured, takeTurns, turnsArea } from '../turns.mjs'
 import { againstPeers, growthArea, isOwn, withField } from './part.mjs'

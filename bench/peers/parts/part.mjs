@@ -112,7 +112,7 @@ export function againstPeers(name, rows, mine = 'capstan') {
   ]
 }
 
-/** What is measured for itself and is not another agent library. @param {string} name */
+/** Whether a contender is not another agent library. @param {string} name */
 export function isOwn(name) {
   return own.some((one) => name === one || name.startsWith(`${one}-`))
 }

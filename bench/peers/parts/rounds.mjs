@@ -7,7 +7,7 @@ import { againstPeers, growthArea, isOwn, withField } from './part.mjs'
 const count = 50
 /** V8 compiles for about 2,000 rounds: before that its own threads are most of what is measured. */
 const warmRounds = 2_000
-/** An agent's process often lives for tens of rounds. What one round may cost after so many, in bare loops. */
+/** An agent's process often lives for tens of rounds. The maximum cost of a round after so many, in bare loops. */
 const tepid = [
   { after: 10, most: undefined },
   { after: 50, most: undefined },
@@ -32,7 +32,7 @@ export async function rounds(setting) {
  * @returns {Promise<import('./part.mjs').PartResult>}
  */
 async function roundsAfter(field, { after, most }) {
-  // With one agent for both: V8 compiles functions of a second one again.
+  // Uses one agent for both: V8 compiles functions again for a second agent.
   const before = { plan: 'rounds', rounds: 10, times: after / 10 }
   await takeTurns(field, before, { turns: 1, warmUps: 0, pieces: after })
   const work = { plan: 'rounds', rounds: count }

@@ -1,4 +1,4 @@
-// A tool called directly, by what each library has for that.
+// A tool called directly, with the function that each library has for that.
 
 import { forecast, inputOf, text, times } from '../../ours/forecast.mjs'
 import { load } from '../contract.mjs'

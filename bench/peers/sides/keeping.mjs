@@ -1,4 +1,4 @@
-// Sessions as others keep them.
+// Sessions stored by other libraries.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { bytesBelow, keptSide, output } from '../../ours/kept.mjs'
@@ -96,7 +96,7 @@ export const sides = {
             async append(n) {
               session.agent.messages.push(...round(n))
               await save(session)
-              // It writes everything again.
+              // This library rewrites everything.
               written += bytesBelow(join(place, id))
             },
             async appendMany(from, count) {
@@ -203,7 +203,7 @@ export const sides = {
           }
         },
       })
-      // Each round keeps the whole conversation once more.
+      // Each round stores the whole conversation again.
       return { ...side, slow: 10 }
     },
   },

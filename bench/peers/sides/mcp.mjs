@@ -1,4 +1,4 @@
-// A server's tool through the clients of others.
+// A server's tool called through the clients of other libraries.
 import { args, command, echoes } from '../../ours/echoes.mjs'
 import { load } from '../contract.mjs'
 
@@ -68,7 +68,7 @@ export const sides = {
         () => echo.runAsync({ args: hi, toolContext: {} }),
         () => set.close(),
       )
-      // It starts the server again for every call.
+      // This library starts the server again for every call.
       return { ...side, slow: 50 }
     },
   },

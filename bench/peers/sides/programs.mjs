@@ -1,4 +1,4 @@
-// Code modes of others.
+// Code modes of other libraries.
 import { programSide } from '../../ours/programs.mjs'
 import { load } from '../contract.mjs'
 

@@ -1,4 +1,4 @@
-// Libraries that can keep tools out of the request until a model finds them.
+// Libraries that can leave tools out of the request until a model finds them.
 
 import { runsOf } from '../../ours/many-tools.mjs'
 import { toolParts } from '../../synthetic.mjs'
