@@ -1,5 +1,5 @@
-// `npm run bench -- footprint`: the packages that an installation adds, and the processes that a killed host leaves
-// behind. Exits with 1 when a budget is missed.
+// `npm run bench -- footprint`: the packages that an installation adds, and the processes that are left after
+// a host was killed. Exits with 1 when a budget is missed.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { leftOver } from './footprint/left-over.mjs'
