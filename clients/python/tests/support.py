@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
+import socket
 import tempfile
 import threading
 import unittest
@@ -29,6 +31,8 @@ class ModelServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if self.is_abandoned():
+                    return
                 model.requests.append(request)
                 model.asked.set()
                 reply: Any = model.script.pop(0) if model.script else "Nothing is left of the script."
@@ -42,6 +46,14 @@ class ModelServer:
                     self.wfile.write(b"data: [DONE]\n\n")
                 except OSError:
                     pass  # The client has cancelled the request.
+
+            def is_abandoned(self) -> bool:
+                """Whether the client has cancelled the request. Its reply could be of the script of the next test."""
+                try:
+                    is_readable = len(select.select([self.connection], [], [], 0)[0]) > 0
+                    return is_readable and self.connection.recv(1, socket.MSG_PEEK) == b""
+                except OSError:
+                    return True
 
             def log_message(self, *_: Any) -> None:
                 pass
