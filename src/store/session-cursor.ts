@@ -1,3 +1,4 @@
+import { tryOr } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import type { SessionInfo } from './session-store.js'
 
@@ -22,11 +23,7 @@ export function readSessionCursor(cursor: string): SessionCursor | undefined {
 }
 
 function partsOf(cursor: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    return isRecord(value) ? value : {}
-  } catch {
-    // A client can send any text.
-    return {}
-  }
+  // A client can send any text.
+  const value: unknown = tryOr(() => JSON.parse(Buffer.from(cursor, 'base64url').toString()), undefined)
+  return isRecord(value) ? value : {}
 }

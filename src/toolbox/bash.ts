@@ -109,20 +109,8 @@ async function runCommand(command: string, timeoutMs: number, context: ToolCallC
 }
 
 function described(outcome: ShellOutcome, timeoutMs: number, command: string): Envelope {
-  const {
-    exitCode,
-    signal,
-    output,
-    outputBytes,
-    outputPath,
-    truncated,
-    blocked,
-    leftover,
-    sandbox,
-    networkRefused,
-    limit,
-  } = outcome
-  const code = exitCode ?? signalCode(signal)
+  const { signal, output, outputBytes, truncated, blocked, leftover, sandbox, limit } = outcome
+  const code = outcome.exitCode ?? signalCode(signal)
   const stopped = outcome.timedOut
     ? `Command timed out after ${timeoutMs}ms`
     : outcome.aborted
@@ -143,9 +131,9 @@ function described(outcome: ShellOutcome, timeoutMs: number, command: string): E
     output_bytes: outputBytes,
     ...(signal === undefined ? {} : { signal }),
     ...(truncated ? { truncated } : {}),
-    ...(outputPath === undefined ? {} : { output_path: outputPath }),
+    ...(outcome.outputPath === undefined ? {} : { output_path: outcome.outputPath }),
     ...(blocked.length === 0 ? {} : { blocked: [...blocked] }),
-    ...(networkRefused === true && { network_refused: true }),
+    ...(outcome.networkRefused === true && { network_refused: true }),
     ...(limit === undefined ? {} : { limit: limit.limit, limit_max: limit.max }),
     ...(leftover === undefined ? {} : { job_id: leftover }),
   }
@@ -225,13 +213,7 @@ function stateOf({ id, running, exitCode, limit }: ShellJob): string {
   return exitCode === null ? `${id} has ended` : `${id} has ended with exit code ${exitCode}`
 }
 
-function jobMetadata({ id, running, exitCode, limit }: ShellJob): {
-  job_id: string
-  running: boolean
-  job_exit_code?: number | undefined
-  limit?: string | undefined
-  limit_max?: number | undefined
-} {
+function jobMetadata({ id, running, exitCode, limit }: ShellJob) {
   return {
     job_id: id,
     running,

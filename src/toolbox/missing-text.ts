@@ -1,3 +1,5 @@
+import { commonEnds } from './replace-text.js'
+
 /** Returns a hint why a text was not found, and where a similar one is; empty when there is none. */
 export function hintAtMissing(text: string, wanted: string): string {
   const unnumbered = wanted.replace(/^[ ]*\d+\t/gm, '')
@@ -79,11 +81,7 @@ function hintAtNearestLine(lines: readonly string[], sought: readonly string[]):
  * most mistakes of a model.
  */
 function likeness(a: string, b: string): number {
-  const most = Math.min(a.length, b.length)
-  let lead = 0
-  while (lead < most && a[lead] === b[lead]) lead++
-  let trail = 0
-  while (trail < most - lead && a[a.length - 1 - trail] === b[b.length - 1 - trail]) trail++
+  const { lead, trail } = commonEnds(a, b)
   return (lead + trail) / Math.max(a.length, b.length, 1)
 }
 

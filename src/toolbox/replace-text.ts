@@ -65,7 +65,8 @@ export function countChanges(
   return { added, removed }
 }
 
-function commonEnds(a: string, b: string): { lead: number; trail: number } {
+/** Returns how many characters two texts have in common at their start and, after that, at their end. */
+export function commonEnds(a: string, b: string): { lead: number; trail: number } {
   const most = Math.min(a.length, b.length)
   let lead = 0
   while (lead < most && a[lead] === b[lead]) lead++

@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { realPathIfReadable } from './if-readable.js'
 import { isInside } from './inside.js'
 
 /** Files and directories of the host, such as a session store or a secret, that no tool or command can open. */
@@ -30,10 +30,8 @@ export const closedReason =
 /** Returns the real path of a path, whether or not it exists: links in the directories that exist are followed. */
 function realPathOf(path: string): string {
   const absolute = resolve(path)
-  try {
-    return realpathSync(absolute)
-  } catch {
-    const parent = dirname(absolute)
-    return parent === absolute ? absolute : join(realPathOf(parent), basename(absolute))
-  }
+  const real = realPathIfReadable(absolute)
+  if (real !== undefined) return real
+  const parent = dirname(absolute)
+  return parent === absolute ? absolute : join(realPathOf(parent), basename(absolute))
 }

@@ -1,5 +1,4 @@
-import type { CommandUnit, NamedPath, Redirection, Word } from './analysis.js'
-import { builtinDoubt, isSteering, neverReturns, redefinesNames } from './builtins.js'
+import type { CommandUnit, Word } from './analysis.js'
 import type { Findings, Scope } from './collect-units.js'
 import { commandName } from './command-table.js'
 import { crudeUnits } from './crude-units.js'
@@ -10,6 +9,7 @@ import { hostArguments } from './hosts.js'
 import { mentionedPaths } from './mentioned-paths.js'
 import { parseBash } from './parse-bash.js'
 import { possibleCommands, startsAnother } from './possible-commands.js'
+import type { ReadRedirections } from './redirections.js'
 import { isSystemPath } from './system-path.js'
 import { type Inner, type Unwrapped, unwrap } from './unwrap.js'
 import {
@@ -26,15 +26,10 @@ const MAX_WRAPPERS = 8
 const MAX_COLLECTED = 4_000
 
 /** A simple command as written in the text. */
-export type Draft = {
+export type Draft = ReadRedirections & {
   readonly text: string
   readonly words: readonly Word[]
   readonly assignments: CommandUnit['assignments']
-  readonly redirections: readonly Redirection[]
-  readonly paths: readonly Omit<NamedPath, 'unit'>[]
-  readonly hosts: readonly string[]
-  readonly doubts: readonly string[]
-  readonly input: string | undefined
   readonly places: Places
   /** The number of wrappers around it. */
   readonly wrappers: number
@@ -140,7 +135,7 @@ function nameDoubts({ words: [first], places }: Draft, findings: Findings): stri
   const name = first.value
   if (name === undefined) return ['the name of the command is only known when it runs']
   if (name === '') return ['the name of the command is empty']
-  if (redefinesNames(name)) findings.renamed.add(`it uses ${name}`)
+  if (CHANGES_NAMES.has(name)) findings.renamed.add(`it uses ${name}`)
   const builtin = builtinDoubt(name)
   if (builtin !== undefined) return [builtin]
   if (!name.includes('/') || isSystemPath(name)) return []
@@ -161,7 +156,7 @@ function isTransparent({ words }: Draft, unwrapped: Unwrapped): boolean {
   const name = first.value ?? ''
   if (name.includes('/') && !isSystemPath(name)) return false
   if (unwrapped.transparent) return true
-  return isSteering(name) && words.every((word) => word.value !== undefined)
+  return STEERING.has(name) && words.every((word) => word.value !== undefined)
 }
 
 /** Returns the directory of the shell after a command, without what it starts. */
@@ -245,3 +240,31 @@ function withoutSuffixes(unwrapped: Unwrapped): Unwrapped {
     inner: unwrapped.inner.filter(({ run, doubt }) => typeof run === 'string' || doubt === undefined),
   }
 }
+
+/**
+ * Returns why no pattern can allow a bash builtin. Bash evaluates text in the arguments of these builtins that no
+ * parser sees (`declare 'a[$(x)]=1'` runs x), or they change what later names mean.
+ */
+function builtinDoubt(name: string): string | undefined {
+  if (EVALUATES.has(name)) return `bash evaluates what is given to ${name}`
+  if (CHANGES_NAMES.has(name)) return `${name} changes what later commands mean`
+  return undefined
+}
+
+/**
+ * Returns whether nothing in the same shell runs after it. `return` and `break` do not count: outside of a function
+ * or loop they only fail.
+ */
+function neverReturns(name: string, args: readonly Word[]): boolean {
+  return name === 'exit' && args.length <= 1 && args.every((word) => /^\d+$/.test(word.value ?? ''))
+}
+
+const EVALUATES = new Set(
+  'eval . source trap exec export declare typeset readonly local let read mapfile readarray unset getopts compgen complete compopt bind fc history'.split(
+    ' ',
+  ),
+)
+/** Builtins after which no name of the same text can be trusted. */
+const CHANGES_NAMES = new Set('alias unalias hash enable set shopt'.split(' '))
+/** Commands that only control the script or do nothing. */
+const STEERING = new Set('cd pushd true false : exit return break continue'.split(' '))

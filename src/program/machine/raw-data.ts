@@ -1,4 +1,5 @@
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { headOf } from './bounded-text.js'
 import type { CallOptions, PathsRequest, ProgramHost, TextRequest } from './host.js'
@@ -104,10 +105,5 @@ function listedPaths(page: string): string[] {
 }
 
 function unquoted(line: string): string {
-  if (!line.startsWith('"')) return line
-  try {
-    return String(JSON.parse(line))
-  } catch {
-    return line
-  }
+  return line.startsWith('"') ? tryOr(() => String(JSON.parse(line)), line) : line
 }

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
+import { textIfReadable } from '../../workspace/if-readable.js'
 import { randomId } from '../../workspace/random-id.js'
 import { isGone, type Owner } from '../../workspace/scratch/owner.js'
 import { SessionLockedError } from '../errors.js'
@@ -168,12 +169,8 @@ const maxLeaseBytes = 8192
  * counts.
  */
 function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value: unknown = tryOr(() => JSON.parse(text), undefined)
+  return isRecord(value) ? value : {}
 }
 
 function ownerIn(value: unknown): Owner | undefined {
@@ -194,12 +191,8 @@ function ownerIn(value: unknown): Owner | undefined {
  */
 function isZombie(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host || owner.boot !== self.boot || owner.namespace !== self.namespace) return false
-  try {
-    const text = readFileSync(`/proc/${owner.pid}/stat`, 'utf8')
-    return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2))
-  } catch {
-    return false
-  }
+  const text = textIfReadable(`/proc/${owner.pid}/stat`) ?? ''
+  return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2))
 }
 
 type Draft = { readonly fence: number; readonly draft: string; readonly fd: number; readonly diskNow: number }

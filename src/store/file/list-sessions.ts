@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { tryOr } from '../../tool/errors.js'
 import { newestFirst, sessionInfo } from '../session-info.js'
 import type { SessionInfo } from '../session-store.js'
 import { readWhole } from './blob-files.js'
@@ -56,12 +57,8 @@ export class SessionList {
   }
 
   #isCurrent(name: string, last: LogFacts): boolean {
-    try {
-      const now = this.#files.factsAt(join(this.#directory, name, logName))
-      return now !== undefined && isUnchanged(last, now)
-    } catch {
-      return false
-    }
+    const now = tryOr(() => this.#files.factsAt(join(this.#directory, name, logName)), undefined)
+    return now !== undefined && isUnchanged(last, now)
   }
 
   async #read(name: string, listed: ListedSessions, unreadable: SessionInfo[]): Promise<void> {

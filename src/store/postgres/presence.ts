@@ -84,11 +84,9 @@ export class Presence {
     const [client, id] = [this.#client, this.#id]
     this.#client = undefined
     if (client === undefined) return
-    try {
-      await client.query({ text: `delete from ${this.#options.schema}.nodes where id = $1`, values: [id] })
-    } catch {
-      // The row of a process that has ended is ignored, and removed by others.
-    }
+    const text = `delete from ${this.#options.schema}.nodes where id = $1`
+    // The row of a process that has ended is ignored, and removed by others.
+    await client.query({ text, values: [id] }).catch(() => undefined)
     await end(client)
   }
 
@@ -225,11 +223,8 @@ export function lockSpace(schema: string): string {
 }
 
 async function end(client: Client): Promise<void> {
-  try {
-    await client.end()
-  } catch {
-    // The connection has already ended.
-  }
+  // It fails when the connection has already ended.
+  await client.end().catch(() => undefined)
 }
 
 /** The details of a process that executes no runs. */

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { tryOr } from '../../tool/errors.js'
 import { errnoOf } from '../../workspace/files/system-error.js'
 import { StoreError } from '../errors.js'
 import { openDatabase, type SqlDatabase } from './driver.js'
@@ -137,11 +138,8 @@ function committed<Result>(database: SqlDatabase, work: () => Result): Result {
 }
 
 function rollBack(database: SqlDatabase): void {
-  try {
-    database.exec('ROLLBACK')
-  } catch {
-    // On a full disk and similar errors SQLite has already rolled back; the original error is already being thrown.
-  }
+  // On a full disk and similar errors SQLite has already rolled back; the original error is already being thrown.
+  tryOr(() => database.exec('ROLLBACK'), undefined)
 }
 
 /**

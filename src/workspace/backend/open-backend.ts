@@ -1,7 +1,9 @@
+import { posix } from 'node:path'
 import { closePaths } from '../closed-paths.js'
 import { findBelow, treeOn } from '../files/find-below.js'
 import { followLinksOn } from '../files/follow-links.js'
 import { createGuardedFiles } from '../files/guarded-files.js'
+import { createLocalFiles, type LocalFiles, type WorkspaceFiles } from '../files/local-files.js'
 import { isInside } from '../inside.js'
 import {
   commonShellOptions,
@@ -26,7 +28,6 @@ import type { OpenBackend, WorkspaceBackend } from './backend.js'
 import { createBackendShell } from './backend-shell.js'
 import { createCopyShell } from './copy-shell.js'
 import { WorkspaceBackendError } from './errors.js'
-import { withScratch } from './scratch-files.js'
 
 /** The options of a workspace that apply on every backend. */
 export type BackendWorkspaceOptions = Pick<
@@ -172,3 +173,43 @@ function shellOnCopy(
 }
 
 const noPlaces: OpenPlaces = { adHoc: [], userData: [] }
+
+/**
+ * Adds the session's scratch directory, which is on this machine, to the files of a backend, under its own path: long
+ * outputs are written there, and tools read them by that path.
+ */
+function withScratch(files: WorkspaceFiles, scratch: Pick<Scratch, 'path'>): WorkspaceFiles {
+  let own: LocalFiles | undefined
+  const scratchFiles = (): LocalFiles | undefined => {
+    if (scratch.path !== undefined) own ??= createLocalFiles({ root: scratch.path })
+    return own
+  }
+  return routed(files, scratchFiles)
+}
+
+function routed(files: WorkspaceFiles, scratchFiles: () => WorkspaceFiles | undefined): WorkspaceFiles {
+  const at = (path: string): WorkspaceFiles => {
+    const own = scratchFiles()
+    return own !== undefined && isInside(own.root, posix.normalize(path)) ? own : files
+  }
+  return {
+    root: files.root,
+    resolve: (path) => at(path).resolve(path),
+    changedAt: (path) => at(path).changedAt(path),
+    forCall: (call) => routed(files.forCall(call), () => scratchFiles()?.forCall(call)),
+    stat: (path) => at(path).stat(path),
+    whyNotRead: async (path) => at(path).whyNotRead?.(path),
+    list: (path) => at(path).list(path),
+    read: (path, options) => at(path).read(path, options),
+    readText: (path, options) => at(path).readText(path, options),
+    readRange: (path, start, end) => at(path).readRange(path, start, end),
+    write: (path, data, options) => at(path).write(path, data, options),
+    remove: (path) => at(path).remove(path),
+    move: (from, to) => at(from).move(from, to),
+    change: (changes) => {
+      const own = scratchFiles()
+      const isOwn = own !== undefined && changes.every(({ path }) => at(path) !== files)
+      return (isOwn ? own : files).change(changes)
+    },
+  }
+}

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs'
 import { CapstanError } from '../../tool/errors.js'
+import { statIfReadable } from '../if-readable.js'
 import { type Area, containPath, type RootMatch, rootOfReal } from './contained-path.js'
 import { PathNotPermittedError, PathOutsideError, PathProtectedError } from './errors.js'
 import type { OpenMethod } from './open-directory.js'
@@ -102,10 +102,6 @@ async function gitDirectoryOn(
 
 /** Whether anything exists at a path on this machine's disk. */
 export function existsOnDisk(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    // A parent is a file, or a directory that cannot be entered: nothing can be created there either.
-    return false
-  }
+  // Where a parent is a file, or a directory that cannot be entered, nothing can be created either.
+  return statIfReadable(path) !== undefined
 }

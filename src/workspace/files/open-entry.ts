@@ -12,6 +12,7 @@ import {
 import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { ifReadable } from '../if-readable.js'
 import { type Access, authorise } from './access.js'
 import { type ContainedPath, type Root, rootOfReal } from './contained-path.js'
 import {
@@ -96,13 +97,9 @@ async function followed(access: Access, path: string): Promise<string | undefine
   const isKnown = access.looked.used === path || wasJustUsed(dirname(path))
   access.looked.used = undefined
   if (!isKnown) return realpath(path).catch(() => undefined)
-  try {
-    // The system has the path, or its directory, in its cache: a call on another thread would take longer.
-    return realpathSync.native(path)
-  } catch {
-    // The entry was removed since: the caller continues with the open directories, which report the reason.
-    return undefined
-  }
+  // The system has the path, or its directory, in its cache: a call on another thread would take longer. If the entry
+  // was removed since, the caller continues with the open directories, which report the reason.
+  return ifReadable(() => realpathSync.native(path))
 }
 
 /** The directory of the file that this process opened last, and when. */

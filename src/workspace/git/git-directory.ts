@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { realPathIfReadable } from '../if-readable.js'
+import { ifReadable, realPathIfReadable } from '../if-readable.js'
 
 /**
  * The kind of a `.git`: a directory, a link, or a file that names a directory. `gitDirectory`: its real path, if any.
@@ -32,12 +32,9 @@ const maxBytes = 1024 * 1024
 
 /** Returns the text of a regular file. Undefined for a link, a pipe, a long file and one that cannot be read. */
 export function readSmall(path: string): string | undefined {
-  let descriptor: number
-  try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch {
-    return undefined
-  }
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const descriptor = ifReadable(() => openSync(path, flags))
+  if (descriptor === undefined) return undefined
   try {
     const stat = fstatSync(descriptor)
     return stat.isFile() && stat.size <= maxBytes ? readFileSync(descriptor, 'utf8') : undefined

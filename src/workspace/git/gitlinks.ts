@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ifReadable } from '../if-readable.js'
 
 /**
  * Returns the paths for which an index contains a commit of another repository: submodules, and nested repositories
@@ -33,14 +34,8 @@ type Entries = {
 }
 
 function entriesOf(file: string): Entries | undefined {
-  let bytes: Buffer
-  try {
-    bytes = readFileSync(file)
-  } catch {
-    // Missing, or not readable for this user.
-    return undefined
-  }
-  if (bytes.length < 12 || bytes.toString('latin1', 0, 4) !== 'DIRC') return undefined
+  const bytes = ifReadable(() => readFileSync(file))
+  if (bytes === undefined || bytes.length < 12 || bytes.toString('latin1', 0, 4) !== 'DIRC') return undefined
   const version = bytes.readUInt32BE(4)
   if (version < 2 || version > 4) return undefined
   // The file does not store the length of its object names: SHA-1 is tried first, then SHA-256.

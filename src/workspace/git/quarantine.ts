@@ -1,5 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, readlinkSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { ifReadable } from '../if-readable.js'
 import type { FoundRepository } from './repository-scan.js'
 
 /**
@@ -15,12 +16,9 @@ export function quarantine({ kind, directory }: FoundRepository): string | undef
 }
 
 function within<Result>(directory: string, act: (place: string) => Result): Result | undefined {
-  let descriptor: number
-  try {
-    descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-  } catch {
-    return undefined
-  }
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+  const descriptor = ifReadable(() => openSync(directory, flags))
+  if (descriptor === undefined) return undefined
   try {
     const place = `/proc/self/fd/${descriptor}`
     return readlinkSync(place) === directory ? act(place) : undefined

@@ -1,9 +1,8 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import type { SandboxNetwork } from '../egress/command-network.js'
-import type { ResourceLimits } from '../limits/resource-limits.js'
 import type { Confinement } from '../shell/confinement.js'
 import type { Ledger } from '../shell/ledger.js'
-import { unconfined } from '../shell/unconfined.js'
+import { type UnconfinedOptions, unconfined } from '../shell/unconfined.js'
 import { type SandboxBackend, sandboxBackends } from './backends.js'
 import { confinementBy, provenSandbox } from './doctor.js'
 import { SandboxRootError, SandboxUnavailableError } from './errors.js'
@@ -51,17 +50,12 @@ export type SandboxOptions = {
   readonly network?: SandboxNetwork | undefined
 }
 
-export type Choice = {
+export type Choice = UnconfinedOptions & {
   readonly mode: SandboxMode
   /** The directories of the workspace; commands run in the first. */
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
   readonly directory: string
-  readonly env?: Readonly<Record<string, string>> | undefined
-  readonly path?: string | undefined
-  readonly limits: ResourceLimits
-  /** With the mode `off`: whether commands have the environment of the user. */
-  readonly asUser?: boolean | undefined
   readonly options: SandboxOptions
   readonly onNotice?: ((text: string) => void) | undefined
 }

@@ -24,13 +24,13 @@ import {
   seccompDescriptor,
 } from './bubblewrap.js'
 import { mountsOf } from './call-mounts.js'
-import { type Covers, findCovers } from './covers.js'
+import { findCovers } from './covers.js'
 import { SandboxUnavailableError } from './errors.js'
 import { underGuard } from './guard/guard.js'
-import { type SandboxShell, takeReport, visiblePart, watchedProtection } from './hold-command.js'
+import { type SandboxShell, takeReport, watchedProtection } from './hold-command.js'
 import { type InsideUser, insideUser } from './inside-user.js'
 import { kernelFiles } from './kernel-files.js'
-import type { Protection } from './protected-paths.js'
+import type { Held } from './mountless.js'
 import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
 import { seccompFilter } from './seccomp.js'
 
@@ -44,10 +44,7 @@ export type BubblewrapOptions = SandboxShell & {
 export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
   const own = ownFiles(options)
-  const coversFor = findCovers({
-    trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
-    ledger: options.ledger,
-  })
+  const coversFor = findCovers(options)
   return {
     name: 'bubblewrap',
     namespaces: true,
@@ -58,7 +55,7 @@ export function bubblewrapConfinement(options: BubblewrapOptions): Confinement {
       let proxy: CommandNetwork | undefined
       try {
         proxy = await openCommandNetwork(options.network, command.call, options.directory)
-        const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
+        const covers = await coversFor(command.call)
         const git = command.guardGit === true ? await guardGit(options, command, watches) : undefined
         return plan(options, own, command, { protection, covers, proxy, guarded: git })
       } catch (error) {
@@ -75,14 +72,6 @@ type OwnFiles = {
   readonly filter: string
   readonly blankFile: string
   readonly guard: string | undefined
-}
-
-/** What was created for one command. */
-type Held = {
-  readonly protection: Protection
-  readonly covers: Covers
-  readonly proxy: CommandNetwork | undefined
-  readonly guarded: GuardedGit | undefined
 }
 
 /** Writes the files that every sandbox of a shell needs, once. */
@@ -105,7 +94,7 @@ function plan(
   options: BubblewrapOptions,
   own: OwnFiles,
   command: ConfinedCommand,
-  { protection, covers, proxy, guarded }: Held,
+  { protection, covers, proxy, guarded }: Held & { readonly guarded: GuardedGit | undefined },
 ): ConfinedLaunch {
   if (protection.ignored.length > 0) describeGit(command.home, protection.ignored)
   // No `await` from here to the start, so that little can change after it was checked.

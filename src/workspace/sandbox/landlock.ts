@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { namesIfReadable } from '../if-readable.js'
 import { isInside } from '../inside.js'
 import type { PathOfKind } from './bubblewrap.js'
 import { tasksWords } from './guard/guard.js'
@@ -55,7 +56,8 @@ function readableSystem(hidden: readonly PathOfKind[]): string[] {
 
 function placesBelow(directory: string, covered: readonly string[]): string[] {
   const prefix = directory === '/' ? '/' : `${directory}/`
-  return entriesOf(directory).flatMap((name) => {
+  // What is not readable for this user is not readable for its commands either.
+  return namesIfReadable(directory).flatMap((name) => {
     const path = `${prefix}${name}`
     if (covered.includes(path)) return []
     const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -73,17 +75,8 @@ function readableProc(): string[] {
     // Shared memory and locks of the host, with the process IDs.
     ...['/proc/sysvipc', '/proc/locks'],
     ...masked.map(({ path }) => path),
-    ...entriesOf('/proc').flatMap((name) => (/^[0-9]+$/.test(name) ? [`/proc/${name}`] : [])),
+    ...namesIfReadable('/proc').flatMap((name) => (/^[0-9]+$/.test(name) ? [`/proc/${name}`] : [])),
   ])
-}
-
-function entriesOf(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    // Not readable for this user, and therefore not for its commands.
-    return []
-  }
 }
 
 function isBelow(directory: string, path: string): boolean {

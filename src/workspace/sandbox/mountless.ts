@@ -8,7 +8,7 @@ import { isVisible, type PathOfKind, placesOf, type SandboxProfile } from './bub
 import { mountsOf } from './call-mounts.js'
 import { type Covers, findCovers } from './covers.js'
 import type { GuardRules } from './guard/guard.js'
-import { type SandboxShell, visiblePart, watchedProtection } from './hold-command.js'
+import { type SandboxShell, watchedProtection } from './hold-command.js'
 import type { Protection } from './protected-paths.js'
 import { explainNoNetwork, explainRefusals, explainRefusedPaths } from './refusals.js'
 
@@ -49,10 +49,7 @@ export function mountlessConfinement(given: SandboxShell, backend: MountlessBack
   const original: PathOfKind[] = shownAt === undefined ? [] : [{ kind: 'directory', path: shownAt }]
   const options = { ...given, hidden: [...given.hidden, ...original] }
   const guards = options.roots.map((root) => gitGuardOf(root, options.ledger.directory))
-  const coversFor = findCovers({
-    trees: [...options.roots, ...(options.writable ?? []), ...(options.readOnly ?? [])],
-    ledger: options.ledger,
-  })
+  const coversFor = findCovers(options)
   return {
     name: backend.name,
     namespaces: false,
@@ -62,7 +59,7 @@ export function mountlessConfinement(given: SandboxShell, backend: MountlessBack
       let proxy: CommandNetwork | undefined
       try {
         proxy = await openCommandNetwork(options.network, command.call)
-        const covers = await coversFor(visiblePart(command.call, options.hidden), options.scratch?.())
+        const covers = await coversFor(command.call)
         return await plan(options, backend, command, { protection, covers, proxy })
       } catch (error) {
         await protection.release()
@@ -74,7 +71,7 @@ export function mountlessConfinement(given: SandboxShell, backend: MountlessBack
 }
 
 /** What was created for one command. */
-type Held = {
+export type Held = {
   readonly protection: Protection
   readonly covers: Covers
   readonly proxy: CommandNetwork | undefined

@@ -1,6 +1,9 @@
+import type { Dirent } from 'node:fs'
 import type { GlobOutcome, GlobRequest, GrepOutcome, GrepRequest, RuntimeSearch } from '../../tool/runtime.js'
+import { entriesIfReadable } from '../if-readable.js'
 import { checkPattern } from './check-pattern.js'
-import { inDirectory } from './exact-path.js'
+import { inDirectory, withExactDirectory } from './exact-path.js'
+import { createIgnoreTree } from './gitignore.js'
 import { createGlobCollector } from './glob-outcome.js'
 import { createGrepCollector, type GrepCollector } from './grep-collector.js'
 import { type CutShort, incompleteText } from './incomplete.js'
@@ -10,8 +13,7 @@ import { createPathFilter } from './path-filter.js'
 import { startRegexThread } from './regex-thread.js'
 import type { WorkerAnswer } from './regex-worker.js'
 import { translateRegex } from './rust-regex.js'
-import { findTarget, type PermitRead } from './search-target.js'
-import { walk } from './walk.js'
+import { findTarget, type PermitRead, type SearchTarget } from './search-target.js'
 
 export type FallbackSearchOptions = {
   readonly root: string
@@ -46,7 +48,7 @@ export type SearchSource = {
   readonly target: NewestTarget
   /** Whether the thread checks that a path leads to exactly the file that it opens. */
   readonly exact: boolean
-  /** Yields the files to search, relative to the root, in batches. */
+  /** Yields the files of a directory to search, relative to the root, in batches. */
   files(onUnreadable: () => void): AsyncGenerator<readonly string[]>
   /** Returns the bytes of a file, or the path from which the thread reads them; undefined when it cannot be read. */
   content(file: string): string | Promise<Uint8Array | undefined>
@@ -60,6 +62,15 @@ export function createSearchOver(open: OpenSource, permit: PermitRead, deadlineM
     grep: (request) => grep(open, permit, deadlineMs, request),
     glob: (request) => glob(open, permit, deadlineMs, request),
   }
+}
+
+/** Returns the files to search, in batches: those of the directory, or the one file that the request names. */
+function filesOf(
+  source: SearchSource,
+  onUnreadable: () => void,
+): AsyncIterable<readonly string[]> | Iterable<readonly string[]> {
+  const { prefix, fileName } = source.target
+  return fileName === undefined ? source.files(onUnreadable) : [[`${prefix}${fileName}`]]
 }
 
 async function grep(
@@ -94,7 +105,7 @@ async function grep(
     return true
   }
   try {
-    const files = source.files(() => {
+    const files = filesOf(source, () => {
       unreadable = true
     })
     for await (const batch of files) {
@@ -123,7 +134,7 @@ async function glob(
   const collector = createGlobCollector(source.target, request, deadlineMs)
   let unreadable = false
   try {
-    const files = source.files(() => {
+    const files = filesOf(source, () => {
       unreadable = true
     })
     for await (const batch of files) {
@@ -185,4 +196,43 @@ function startCut(deadlineMs: number, signal: AbortSignal | undefined) {
       signal?.removeEventListener('abort', onAbort)
     },
   }
+}
+
+const entriesPerTurn = 512
+
+/**
+ * Yields the files that ripgrep would search, relative to the root, in batches, and yields to other work between them.
+ * Links are not followed, and only regular files are included.
+ */
+async function* walk(target: SearchTarget, onUnreadable: () => void): AsyncGenerator<readonly string[]> {
+  const ignored = createIgnoreTree(target.repository ?? target.root, {
+    repository: target.repository !== undefined,
+  })
+  const open = [{ directory: target.directory, prefix: target.prefix }]
+  let batch: string[] = []
+  let seen = 0
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const entry of entriesOf(target, at.directory, onUnreadable)) {
+      seen += 1
+      const { name } = entry
+      if (name === '.git' || name.includes('\uFFFD')) continue
+      if (!entry.isFile() && !entry.isDirectory()) continue
+      if (ignored.ignores(at.directory, name, entry.isDirectory())) continue
+      if (entry.isFile()) batch.push(`${at.prefix}${name}`)
+      else open.push({ directory: inDirectory(at.directory, name), prefix: `${at.prefix}${name}/` })
+    }
+    if (seen < entriesPerTurn) continue
+    yield batch
+    batch = []
+    seen = 0
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  yield batch
+}
+
+/** Lists the directory at exactly this path: a link that replaced it since it was listed is not followed. */
+function entriesOf(target: SearchTarget, directory: string, onUnreadable: () => void): Dirent[] {
+  const entries = withExactDirectory(target.method, directory, entriesIfReadable)
+  if (entries === undefined) onUnreadable()
+  return entries ?? []
 }

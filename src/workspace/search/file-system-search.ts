@@ -4,18 +4,12 @@ import type { WorkspaceFileSystem } from '../files/file-system.js'
 import { realPathOn } from '../files/follow-links.js'
 import { isInside } from '../inside.js'
 import { SearchError } from './errors.js'
-import { createSearchOver, type SearchSource } from './fallback-search.js'
+import { createSearchOver, type FallbackSearchOptions, type SearchSource } from './fallback-search.js'
 import { createIgnoreTree, parseIgnoreRules, type Rule } from './gitignore.js'
 import type { NewestTarget } from './newest-first.js'
-import type { PermitRead } from './search-target.js'
 
-export type FileSystemSearchOptions = {
-  readonly fileSystem: WorkspaceFileSystem
-  /** The real path of the root on the file system. */
-  readonly root: string
-  readonly permit: PermitRead
-  readonly deadlineMs?: number | undefined
-}
+/** `root` is a real path on the file system. */
+export type FileSystemSearchOptions = FallbackSearchOptions & { readonly fileSystem: WorkspaceFileSystem }
 
 /**
  * Searches the file system of a backend, with the results of the local search, but from files that are read one by one.
@@ -91,10 +85,6 @@ async function* walk(
   target: NewestTarget,
   onUnreadable: () => void,
 ): AsyncGenerator<readonly string[]> {
-  if (target.fileName !== undefined) {
-    yield [`${target.prefix}${target.fileName}`]
-    return
-  }
   const rules = new Map<string, readonly Rule[]>()
   const repositories = new Set<string>()
   const ignored = createIgnoreTree(

@@ -175,10 +175,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     }
   }
 
-  async function start(
-    command: string,
-    request: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
-  ): Promise<ShellJob> {
+  async function start(command: string, request: StartOptions): Promise<ShellJob> {
     const base = await ground()
     const { cwd, confine } = request
     const begun = await begin(base, command, { cwd, confine }, [closing.signal])
@@ -187,10 +184,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     return jobs.add(command, begun.running, { finish, limits: begun.limits })
   }
 
-  async function open(
-    argv: readonly string[],
-    request: Pick<ConfinedShellOptions, 'cwd' | 'confine'>,
-  ): Promise<PipedProcess> {
+  async function open(argv: readonly string[], request: StartOptions): Promise<PipedProcess> {
     const base = await ground()
     const cwd =
       options.asUser === true
@@ -352,6 +346,8 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
     },
   }
 }
+
+type StartOptions = Pick<ConfinedShellOptions, 'cwd' | 'confine'>
 
 type Begun = {
   readonly running: Running

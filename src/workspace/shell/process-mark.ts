@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { textIfReadable } from '../if-readable.js'
 
 /**
  * A mark on every process of a command that no `setsid`, double fork, cleared environment or closed output removes: the
@@ -35,12 +35,8 @@ export function markOfProcess(pid: number): number | undefined {
 }
 
 function lockLimit(pid: string): number | undefined {
-  try {
-    const value = /^Max file locks +(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1]
-    if (value === undefined) return undefined
-    return value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value)
-  } catch {
-    // The process has ended in the meantime, or the system has no `/proc`.
-    return undefined
-  }
+  // Not readable when the process has ended in the meantime, or when the system has no `/proc`.
+  const value = /^Max file locks +(\S+)/m.exec(textIfReadable(`/proc/${pid}/limits`) ?? '')?.[1]
+  if (value === undefined) return undefined
+  return value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value)
 }

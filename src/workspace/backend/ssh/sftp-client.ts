@@ -1,22 +1,18 @@
 import type { Readable, Writable } from 'node:stream'
 import type { DirectoryEntry, FileKind } from '../../../tool/runtime.js'
-import { type FileSystemStat, systemError } from '../../files/file-system.js'
+import { type FileSystemStat, systemError, type WorkspaceFileSystem } from '../../files/file-system.js'
 import { WorkspaceBackendError } from '../errors.js'
 
 /** A client of SFTP version 3, as OpenSSH serves it, over the streams of a process. */
-export interface SftpClient {
-  lstat(path: string): Promise<FileSystemStat | undefined>
+export interface SftpClient
+  extends Pick<WorkspaceFileSystem, 'lstat' | 'readLink' | 'list' | 'read' | 'makeDirectory'> {
   realPath(path: string): Promise<string>
-  readLink(path: string): Promise<string>
-  list(path: string, limit: number): Promise<DirectoryEntry[]>
-  read(path: string, start: number, end: number): Promise<Uint8Array>
   /** Creates a new file. Fails if the path already exists. */
   create(path: string, bytes: Uint8Array, mode: number): Promise<void>
   /** Replaces the entry at `to` in one step. */
   replace(from: string, to: string): Promise<void>
   /** Fails if `to` already exists. */
   move(from: string, to: string): Promise<void>
-  makeDirectory(path: string): Promise<void>
   removeFile(path: string): Promise<void>
   removeDirectory(path: string): Promise<void>
 }
