@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { SessionOptions } from '../session/options.js'
+import { tryOr } from '../tool/errors.js'
 import { isBackend, kindInAddress } from '../workspace/backend/backend.js'
 import { isInside } from '../workspace/inside.js'
 import { implausibleWorkspace, WorkspaceError } from './errors.js'
@@ -64,10 +65,6 @@ export function workspaceInLog(sessionId: string, workspace: string, userDir: st
 }
 
 function realOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    // The path does not exist, so it is not a link that must be resolved.
-    return resolve(path)
-  }
+  // A path that does not exist is not a link that must be resolved.
+  return tryOr(() => realpathSync(path), resolve(path))
 }

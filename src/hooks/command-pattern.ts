@@ -1,5 +1,5 @@
 import { createContext, Script } from 'node:vm'
-import { messageOf } from '../tool/errors.js'
+import { messageOf, tryOr } from '../tool/errors.js'
 import { HookError } from './errors.js'
 
 /** Whether a command matches; `undecided` when it is too long, or the expression took too long. */
@@ -60,10 +60,7 @@ function testInTime(regex: RegExp, command: string): CommandMatch {
   }
   const { place, test } = bench
   Object.assign(place, { regex, command })
-  try {
-    return test.runInContext(place, { timeout: timeoutMs }) === true ? 'yes' : 'no'
-  } catch {
-    // The script can only throw because of the time limit.
-    return 'undecided'
-  }
+  // The script can only throw because of the time limit.
+  const matches = tryOr(() => test.runInContext(place, { timeout: timeoutMs }) === true, undefined)
+  return matches === undefined ? 'undecided' : matches ? 'yes' : 'no'
 }

@@ -1,3 +1,4 @@
+import type { SessionLabels } from '../feature/labels.js'
 import type { CallOrigin } from '../loop/gate-parts.js'
 
 /**
@@ -167,12 +168,7 @@ export type HookPayloads = {
 }
 
 /** The labels of the session; passed to every hook and never interpreted. */
-export type HookLabels = {
-  readonly tenantId?: string
-  readonly principal?: string
-  readonly agentTemplateId?: string
-  readonly correlationId?: string
-}
+export type HookLabels = SessionLabels
 
 /** The argument of a hook handler. `event_type` is the same as `eventType`. */
 export type HookEvent<Name extends HookEventName = HookEventName> = {

@@ -1,3 +1,5 @@
+import { labelsOf } from '../feature/labels.js'
+import { tryOr } from '../tool/errors.js'
 import { type After, callHandler, type HandlerAnswer } from './call-handler.js'
 import { factsOf, type HookEvent, type HookEventName, type HookLabels, type HookPayloads } from './events.js'
 import { type Hook, type HookConfig, type HookHandler, readHook } from './hook.js'
@@ -248,28 +250,14 @@ function eventOf<Name extends HookEventName>(
   event: Name,
   payload: HookPayloads[Name],
 ): HookEvent {
-  const { sessionId, tenantId, principal, agentTemplateId, correlationId } = session
   return {
     eventType: event,
     event_type: event,
-    payload: { session_id: sessionId, ...payload },
-    labels: {
-      ...(tenantId === undefined ? {} : { tenantId }),
-      ...(principal === undefined ? {} : { principal }),
-      ...(agentTemplateId === undefined ? {} : { agentTemplateId }),
-      ...(correlationId === undefined ? {} : { correlationId }),
-    },
-    timestampMs: timeFrom(now),
+    payload: { session_id: session.sessionId, ...payload },
+    labels: labelsOf(session),
+    // A clock that throws must not make a guard fail.
+    timestampMs: tryOr(now, 0),
   } as HookEvent
-}
-
-/** Reads the clock. A clock that throws must not make a guard fail. */
-function timeFrom(now: () => number): number {
-  try {
-    return now()
-  } catch {
-    return 0
-  }
 }
 
 /** Starts a hook without waiting for it. Its answer has no effect. */

@@ -5,6 +5,7 @@ import { unlessAborted } from '../tool/unless-aborted.js'
 import type { GuardedStream } from '../workspace/net/guarded-stream.js'
 import type { ServerProgram } from '../workspace/server-program.js'
 import type { PipedProcess } from '../workspace/shell/index.js'
+import { withTimeout } from '../workspace/shell/with-timeout.js'
 import type { Channel } from './channel/channel.js'
 import { fetchFor, type HttpReach } from './channel/http-fetch.js'
 import { StdioChannel } from './channel/stdio-channel.js'
@@ -161,7 +162,7 @@ export async function connect(
         // briefly.
         const leaving =
           'terminateSession' in channel ? (channel as { terminateSession(): Promise<void> }) : undefined
-        if (leaving !== undefined) await within(leaving.terminateSession(), 1_000).catch(() => undefined)
+        if (leaving !== undefined) await withTimeout(leaving.terminateSession(), 1_000).catch(() => undefined)
         await channel.close()
         net.close()
       },
@@ -334,12 +335,4 @@ function statusOf(error: unknown): number | undefined {
   const found =
     status ?? data?.status ?? (typeof code === 'number' && code >= 100 && code < 600 ? code : undefined)
   return typeof found === 'number' ? found : undefined
-}
-
-async function within<T>(work: Promise<T>, limitMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs)
-  })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { tryOr } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { fetchFor, type HttpReach } from './channel/http-fetch.js'
@@ -157,14 +158,9 @@ async function refuse(): Promise<void> {
 }
 
 function parse(text: string | undefined): Kept {
-  if (text === undefined) return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? (value as Kept) : {}
-  } catch {
-    // The store returned something that was not saved by us: the user counts as not signed in.
-    return {}
-  }
+  // If the store returns something that was not saved by us, the user counts as not signed in.
+  const value: unknown = tryOr(() => JSON.parse(text ?? '{}'), undefined)
+  return isRecord(value) ? (value as Kept) : {}
 }
 
 function same(a: string, b: string): boolean {

@@ -5,6 +5,7 @@ import type {
   ImageContent,
   ReasoningContent,
 } from '../tool/completion.js'
+import { tryOr } from '../tool/errors.js'
 import { isRecord, type JsonObject } from '../tool/json.js'
 import { parseJsonText } from '../tool/json-text.js'
 import { reasoningText } from '../tool/message.js'
@@ -287,13 +288,9 @@ export class AnswerBuilder {
 
 /** Returns arguments for the history: the object, or the original text if it is not an object. */
 function argumentsOf(input: string): JsonObject | string {
-  try {
-    const value = parseJsonText(input)
-    return isRecord(value) ? value : input
-  } catch {
-    // The gate reports the error to the model; the history contains the original text.
-    return input
-  }
+  // The gate reports an error of the parser to the model.
+  const value = tryOr(() => parseJsonText(input), undefined)
+  return isRecord(value) ? value : input
 }
 
 const noMarks = {}

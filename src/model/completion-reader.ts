@@ -5,6 +5,7 @@ import type {
   ReasoningContent,
   ToolCallContent,
 } from '../tool/completion.js'
+import { tryOr } from '../tool/errors.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import type { AnswerBuilder, AnswerEnd, OpenToolCall } from './answer-builder.js'
@@ -154,22 +155,14 @@ function findCall(calls: readonly KnownCall[], { id, callId }: CallIds): KnownCa
 
 /** Completes a call that was only streamed. Its streamed arguments are used, unless they are incomplete. */
 function complete(known: KnownCall, part: ToolCallContent): void {
-  if (!isJson(known.call.input)) known.call.settle(argumentsOf(part))
+  const isJson = tryOr(() => JSON.parse(known.call.input), undefined) !== undefined
+  if (!isJson) known.call.settle(argumentsOf(part))
   known.isWhole = true
   mark(known, part)
 }
 
 function argumentsOf({ function: { arguments: given } }: ToolCallContent): string {
   return serializeToolOutput(given ?? {})
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Sets ids and signature. A later piece can omit, or leave empty, a value that an earlier one had. */

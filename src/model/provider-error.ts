@@ -1,4 +1,4 @@
-import { messageOf } from '../tool/errors.js'
+import { messageOf, tryOr } from '../tool/errors.js'
 import { isRecord } from '../tool/json.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { defaultIdleTimeoutMs, type WatchEnd } from './attempt-watch.js'
@@ -181,11 +181,7 @@ type Said = { readonly message: string; readonly code: string; readonly status?:
 function readBody(body: string): Said {
   const text = body.trim()
   if (text.startsWith('<')) return { message: titleOf(text), code: '' }
-  try {
-    return readError(JSON.parse(text)) ?? { message: text, code: '' }
-  } catch {
-    return { message: text, code: '' }
-  }
+  return tryOr(() => readError(JSON.parse(text)), undefined) ?? { message: text, code: '' }
 }
 
 /**
@@ -253,15 +249,11 @@ function rootCause(thrown: unknown): { code: string; message: string } {
   return { code, message: messageOf(error) }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
 /** Returns host and port only: a base URL may contain a key in its query or its user name. */
 function hostOf(url: string): string {
-  try {
-    return new URL(url).host
-  } catch {
-    return 'an address that is not a URL'
-  }
+  return tryOr(() => new URL(url).host, 'an address that is not a URL')
 }

@@ -10,7 +10,6 @@ import {
   zhipuEndpoint,
 } from './chat/index.js'
 import { hasAuthorization } from './chat/request-headers.js'
-import type { ConnectionOptions } from './connection/connection-options.js'
 import { isLoopback } from './connection/loopback.js'
 import { ModelError } from './errors.js'
 import type { Model, ModelFacts, ModelPrice, PromptCache } from './model.js'
@@ -182,35 +181,18 @@ function chatModel(
   facts: ModelFacts,
   baseUrl: string,
 ): Model {
-  const { provider, id, apiKey, accessToken, apiVersion, headers, sessionIdHeader, retry } = config
   const endpoints = {
     chat: () => chatEndpoint(baseUrl),
     zhipu: () => zhipuEndpoint(baseUrl),
-    azure: () => azureEndpoint(baseUrl, id, apiVersion),
+    azure: () => azureEndpoint(baseUrl, config.id, config.apiVersion),
   }
   const dialect = family === 'azure' ? { keyHeader: 'api-key' as const, ...config.dialect } : config.dialect
-  return createChatModel({
-    provider,
-    id,
-    baseUrl,
-    endpoint: endpoints[family](),
-    accessToken,
-    promptCache: config.promptCache,
-    rateLimit: config.rateLimit,
-    facts,
-    apiKey,
-    headers,
-    sessionIdHeader,
-    dialect,
-    retry,
-    ...connectionOf(config),
-  })
+  return createChatModel({ ...config, baseUrl, endpoint: endpoints[family](), facts, dialect })
 }
 
 /** Creates a model whose code is loaded with the first call. Missing settings are reported then. */
 function vertexModel(config: ModelConfig, facts: ModelFacts): Model {
-  const { provider, id } = config
-  return loadedOnUse({ provider, id, facts }, async () => {
+  return loadedOnUse(config, facts, async () => {
     const { vertexConfig } = await import('./vertex/vertex-config.js')
     const { endpoint, accessToken } = vertexConfig(config)
     return createLibraryModel({ ...config, accessToken }, 'google', facts, endpoint)
@@ -219,8 +201,7 @@ function vertexModel(config: ModelConfig, facts: ModelFacts): Model {
 
 /** Creates a model whose code is loaded with the first call, like the packages of other providers. */
 function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
-  const { provider, id } = config
-  return loadedOnUse({ provider, id, facts }, async () => {
+  return loadedOnUse(config, facts, async () => {
     const { createBedrockModel } = await import('./bedrock/bedrock-model.js')
     return createBedrockModel({ ...config, facts })
   })
@@ -231,8 +212,7 @@ function bedrockModel(config: ModelConfig, facts: ModelFacts): Model {
  * package.
  */
 function aiSdkModel(config: ModelConfig, kind: AiSdkKind, facts: ModelFacts): Model {
-  const { provider, id } = config
-  return loadedOnUse({ provider, id, facts }, () => createLibraryModel(config, kind, facts))
+  return loadedOnUse(config, facts, () => createLibraryModel(config, kind, facts))
 }
 
 async function createLibraryModel(
@@ -241,35 +221,16 @@ async function createLibraryModel(
   facts: ModelFacts,
   endpoint?: string,
 ): Promise<Model> {
-  const { provider, id, apiKey, accessToken, baseUrl, headers, sessionIdHeader, retry } = config
-  const { promptCache, rateLimit } = config
   const { createAiSdkModel } = await import('./ai-sdk/index.js')
-  return createAiSdkModel({
-    provider,
-    kind,
-    id,
-    facts,
-    apiKey,
-    accessToken,
-    baseUrl,
-    endpoint,
-    headers,
-    sessionIdHeader,
-    retry,
-    promptCache,
-    rateLimit,
-    ...connectionOf(config),
-  })
+  return createAiSdkModel({ ...config, kind, facts, endpoint })
 }
 
-function connectionOf({ proxy, caFile, fetch }: ModelConfig): ConnectionOptions {
-  return { proxy, caFile, fetch }
-}
-
-function loadedOnUse(known: Pick<Model, 'provider' | 'id' | 'facts'>, load: () => Promise<Model>): Model {
+function loadedOnUse({ provider, id }: ModelConfig, facts: ModelFacts, load: () => Promise<Model>): Model {
   let loading: Promise<Model> | undefined
   return {
-    ...known,
+    provider,
+    id,
+    facts,
     async answer(request, call) {
       loading ??= load()
       return (await loading).answer(request, call)

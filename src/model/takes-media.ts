@@ -26,3 +26,8 @@ export function takesMedia(facts: MediaFacts, part: UserContent): boolean {
 export function kindOf(part: ImageContent | DocumentContent): MediaKind {
   return part.type === 'image' ? 'image' : mediaKind(part.mediaType ?? 'application/pdf')
 }
+
+/** Whether the data of an image or document is a URL, not base64. */
+export function isAddress(data: string): boolean {
+  return /^(?:data:|https?:\/\/)/.test(data)
+}

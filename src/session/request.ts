@@ -1,6 +1,7 @@
 import type { Goal } from '../feature/goal.js'
 import type { RunRequest } from '../feature/run-request.js'
 import type { UserContent, UserMessage } from '../tool/completion.js'
+import { tryOr } from '../tool/errors.js'
 import type { JsonObject } from '../tool/json.js'
 import { mediaKind } from '../tool/media-type.js'
 import { mergeMetadata } from '../tool/metadata.js'
@@ -95,11 +96,8 @@ function textOf(data: Uint8Array | string, encoding: Attachment['encoding']): st
 /** Decodes a base64 text. Undefined when it is not base64, or not UTF-8 without control characters. */
 function decodedText(data: string): string | undefined {
   if (data === '' || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'))
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a text has none of them.
-    return /[\u0000-\u0008\u000b\u000e-\u001f\u007f]/.test(text) ? undefined : text
-  } catch {
-    return undefined
-  }
+  const bytes = Buffer.from(data, 'base64')
+  const text = tryOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), undefined)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a text has none of them.
+  return /[\u0000-\u0008\u000b\u000e-\u001f\u007f]/.test(text ?? '') ? undefined : text
 }

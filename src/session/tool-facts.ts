@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { AgentEvent, ToolFacts } from '../loop/events.js'
 import type { AnyTool, ToolKind } from '../tool/contract.js'
 import type { ToolDefinition } from '../tool/definition.js'
+import { tryOr } from '../tool/errors.js'
 import { parseToolArgs } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
 import { toolTitle } from '../tool/tool-title.js'
@@ -65,12 +66,8 @@ const factsOfTools = new WeakMap<object, Required<ToolFacts>>()
  * paths that it touched.
  */
 function namedPaths(tool: AnyTool, args: string, root: string): string[] {
-  if (tool.touches === undefined || args.length > maxArgsLength) return []
-  try {
-    return pathsOf(tool.touches(parseToolArgs(args)), root)
-  } catch {
-    return []
-  }
+  if (args.length > maxArgsLength) return []
+  return tryOr(() => pathsOf(tool.touches?.(parseToolArgs(args)) ?? [], root), [])
 }
 
 const maxPaths = 50

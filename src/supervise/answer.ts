@@ -13,7 +13,8 @@ export type Answer = { readonly id: string | null } & (
  * notification.
  */
 export function readAnswer(text: string): Answer | undefined {
-  const value = parse(text)
+  // Invalid JSON is reported without the text, which may contain anything.
+  const value: unknown = tryOr(() => JSON.parse(text), undefined)
   if (!isRecord(value) || value['jsonrpc'] !== '2.0')
     throw new SupervisionError(
       'supervision_protocol',
@@ -27,11 +28,6 @@ export function readAnswer(text: string): Answer | undefined {
   if (!('result' in value) || error !== undefined)
     throw new SupervisionError('supervision_protocol', 'it sent an answer with neither a result nor an error')
   return { id, result: value['result'] }
-}
-
-function parse(text: string): unknown {
-  // The caller reports invalid JSON without the text, which may contain anything.
-  return tryOr(() => JSON.parse(text), undefined)
 }
 
 function errorWords({ code, message }: Readonly<Record<string, unknown>>): string {

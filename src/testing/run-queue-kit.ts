@@ -80,9 +80,8 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'one run of a session is active at a time, in the order of submission'(queue) {
-    await queue.submit(run('a', { sessionId: 's' }))
-    await queue.submit(run('b', { sessionId: 's', priority: 9 }))
-    const member = await join(queue)
+    const later = run('b', { sessionId: 's', priority: 9 })
+    const member = await joinWith(queue, run('a', { sessionId: 's' }), later)
     const other = await join(queue)
     const first = await claimOne(member)
     same(first.run.runId, 'a')
@@ -92,9 +91,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a failed run does not delay its session'(queue) {
-    await queue.submit(run('a', { sessionId: 's' }))
-    await queue.submit(run('b', { sessionId: 's' }))
-    const member = await join(queue)
+    const member = await joinWith(queue, run('a', { sessionId: 's' }), run('b', { sessionId: 's' }))
     const first = await claimOne(member)
     await member.settle(first, { state: 'dead', error: { code: 'x', message: 'y' } })
     same((await claimOne(member)).run.runId, 'b')
@@ -109,9 +106,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a node takes runs of its lanes only'(queue) {
-    await queue.submit(run('a', { lane: 'slow' }))
-    await queue.submit(run('b'))
-    const member = await join(queue)
+    const member = await joinWith(queue, run('a', { lane: 'slow' }), run('b'))
     same(claimedIds(await claims(member)), ['b'])
     same(claimedIds(await claims(member, { lanes: ['slow'] })), ['a'])
   },
@@ -150,9 +145,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a run that was released is claimed again, and reports about the first claim change nothing'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    const first = await claimOne(member)
+    const { member, claim: first } = await claimed(queue, run('a'))
     await member.settle(first, { state: 'queued' })
     const second = await claimOne(member)
     same(second.attempt > first.attempt, true)
@@ -199,9 +192,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a waiting run is queued at its time without a message'(queue) {
-    await queue.submit(run('a'))
-    await queue.submit(run('b'))
-    const member = await join(queue)
+    const member = await joinWith(queue, run('a'), run('b'))
     const [first, second] = await claims(member)
     if (first === undefined || second === undefined) throw new Error('two runs could not be claimed')
     await member.settle(first, { state: 'waiting', wakeAtMs: Date.now() + 3_600_000 })
@@ -252,16 +243,14 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a waiting run that is cancelled is queued, so that a node ends it'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
-    await member.settle(await claimOne(member), { state: 'waiting' })
+    const { member, claim } = await claimed(queue, run('a'))
+    await member.settle(claim, { state: 'waiting' })
     same(await queue.cancel('a'), 'requested')
     same((await claimOne(member)).run.cancelRequested, true)
   },
 
   async 'a dead run is queued again on request'(queue) {
-    await queue.submit(run('a'))
-    const member = await join(queue)
+    const member = await joinWith(queue, run('a'))
     same(await queue.redrive('a'), false)
     const claim = await claimOne(member)
     await member.mark(claim, { position: 1, takeovers: 5 })
@@ -274,10 +263,8 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'a tenant sees and changes only its own runs'(queue) {
-    await queue.submit(run('a', { tenantId: 'a' }))
-    await queue.submit(run('b', { tenantId: 'b' }))
-    await queue.submit(run('none'))
-    const member = await join(queue)
+    const own = run('a', { tenantId: 'a' })
+    const member = await joinWith(queue, own, run('b', { tenantId: 'b' }), run('none'))
     const all = await claims(member, { max: 3 })
     for (const claim of all) await member.publish(claim, [liveEvent(1)])
     const scope = { tenantId: 'a' }
@@ -360,8 +347,7 @@ const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'runs that have just ended, and open ones, are not removed'(queue) {
-    for (const id of ['done', 'active', 'queued']) await queue.submit(run(id))
-    const member = await join(queue)
+    const member = await joinWith(queue, run('done'), run('active'), run('queued'))
     await member.settle(await claimOne(member), { state: 'completed' })
     await claimOne(member)
     same(await queue.removeEnded({ maxAgeMs: 0, maxRuns: 0 }), 0)
@@ -407,9 +393,7 @@ const checks: Readonly<Record<string, Check>> = {
 
   async 'everything survives a restart'(queue, { again, afterTakeover }) {
     if (again === undefined) return
-    await queue.submit(run('active', { tenantId: 't' }))
-    const member = await join(queue)
-    await claimOne(member)
+    const { member } = await claimed(queue, run('active', { tenantId: 't' }))
     await queue.post('active', { id: 'm', body: { text: 'x' } })
     await queue.submit(run('queued', { priority: 3 }))
     await queue.submit(run('waiting', { priority: 9 }))
@@ -456,13 +440,18 @@ function liveEvent(sequence: number): LiveEvent {
   return { sequence, timestampMs: sequence, event: { type: 'text_delta', text: `${sequence}` } }
 }
 
+/** Submits runs in this order and joins as a new node. */
+async function joinWith(queue: RunQueue, ...submissions: readonly RunSubmission[]): Promise<QueueMember> {
+  for (const submission of submissions) await queue.submit(submission)
+  return join(queue)
+}
+
 /** Submits a run and claims it as a new node. */
 async function claimed(
   queue: RunQueue,
   submission: RunSubmission,
 ): Promise<{ readonly member: QueueMember; readonly claim: RunClaim }> {
-  await queue.submit(submission)
-  const member = await join(queue)
+  const member = await joinWith(queue, submission)
   return { member, claim: await claimOne(member) }
 }
 

@@ -112,12 +112,8 @@ const checks: Readonly<Record<string, Check>> = {
       const row = session(id, { createdAtMs: 1, title: `title of ${id}`, workspaceRoot: '/w' })
       await write(store, id, [row], [session(id, { updatedAtMs })])
     }
-    const list = await store.list()
-    same(
-      list.map(({ id }) => id),
-      ['newest', 'middle', 'old'],
-    )
-    same(list[0], {
+    same(await listedIds(store), ['newest', 'middle', 'old'])
+    same((await store.list())[0], {
       id: 'newest',
       createdAtMs: 1,
       updatedAtMs: 30,
@@ -203,7 +199,7 @@ const checks: Readonly<Record<string, Check>> = {
       await write(store, id, [session(id)])
     }
     for (const id of oddIds) same(await recordsOf(store, id), [session(id)])
-    same((await store.list()).map(({ id }) => id).toSorted(), oddIds.toSorted())
+    same((await listedIds(store)).toSorted(), oddIds.toSorted())
     for (const id of oddIds) same(await store.delete(id), true)
     same(await store.list(), [])
     await rejects(store.open('', opener()), 'store_bad_id')
@@ -365,10 +361,7 @@ const checks: Readonly<Record<string, Check>> = {
       await rejects(atOnce(), 'store_future_schema')
     }
     await rejects(store.open('s', opener()), 'store_future_schema')
-    same(
-      (await store.list()).map(({ id }) => id),
-      ['s'],
-    )
+    same(await listedIds(store), ['s'])
     same(await store.delete('s'), true)
   },
 }
@@ -445,6 +438,10 @@ function checkpoint(round: number): SessionRecord {
 
 function text(content: string): Uint8Array {
   return new TextEncoder().encode(content)
+}
+
+async function listedIds(store: SessionStore): Promise<string[]> {
+  return (await store.list()).map(({ id }) => id)
 }
 
 async function recordsOf(store: SessionStore, id: string): Promise<readonly SessionRecord[]> {

@@ -1,9 +1,11 @@
 import type { Manifest } from '../../authority/manifest.js'
 import type { McpOauthOptions, McpServerOptions, McpTransportName } from '../../mcp/server-options.js'
+import type { MemoryOptions } from '../../memory/options.js'
 import type { ReasoningEffort } from '../../model/effort.js'
 import type { ModelPrice } from '../../model/model.js'
 import type { ModelConfig } from '../../model/provider.js'
 import type { LaneMode } from '../../queue/lane.js'
+import type { RetryOptions } from '../../session/options.js'
 import type { AutoDelegation } from '../../subagents/options.js'
 import type { OtlpConfig } from '../../telemetry/otlp.js'
 import type { Lane } from '../../tool/lane.js'
@@ -124,12 +126,7 @@ export type ModelEntry = Reach & {
 
 export type Modalities = { readonly input?: readonly string[]; readonly output?: readonly string[] }
 
-export type RetryConfig = {
-  readonly maxRetries?: number
-  readonly baseDelayMs?: number
-  readonly maxDelayMs?: number
-  readonly maxRetryAfterMs?: number
-}
+export type RetryConfig = RetryOptions
 
 export type AutoDelegationConfig = AutoDelegation
 
@@ -160,24 +157,11 @@ export type TenantConfig = {
 
 export type RunRetentionConfig = { readonly maxAgeDays?: number; readonly maxRuns?: number }
 
-export type MemoryConfig = {
+export type MemoryConfig = Omit<MemoryOptions, 'recall' | 'rememberRuns' | 'tools' | 'embedder'> & {
   readonly tools?: boolean
-  readonly maxShortTerm?: number
-  readonly maxWorking?: number
-  readonly pruneIntervalSecs?: number
   readonly llmExtraction?: boolean
   readonly llmExtractionMaxItems?: number
   readonly llmExtractionMaxInputChars?: number
-  readonly relevance?: {
-    readonly decayDays?: number
-    readonly importanceWeight?: number
-    readonly recencyWeight?: number
-  }
-  readonly prunePolicy?: {
-    readonly maxAgeDays?: number
-    readonly minImportanceToKeep?: number
-    readonly maxItems?: number
-  }
 }
 
 export type QueueConfig = {

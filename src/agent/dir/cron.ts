@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { messageOf } from '../../tool/errors.js'
+import { messageOf, tryOr } from '../../tool/errors.js'
 
 /** The times at which a schedule is due. */
 export interface CronTimes {
@@ -36,12 +36,7 @@ export function readCron(pattern: string, timeZone: string): CronTimes {
 }
 
 export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
+  return tryOr(() => new Intl.DateTimeFormat('en', { timeZone: name }), undefined) !== undefined
 }
 
 const second = 1_000

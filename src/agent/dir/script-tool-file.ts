@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
 import { maxSourceBytes, type ProgramLimits, programLimits } from '../../program/machine/limits.js'
-import { messageOf } from '../../tool/errors.js'
+import { messageOf, tryOr } from '../../tool/errors.js'
 import type { JsonObject } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { lookInside } from '../../workspace/files/quick-look.js'
@@ -76,12 +76,8 @@ function problemWith(path: string): string | undefined {
 }
 
 function problemInside(workspace: string, path: string): string | undefined {
-  let real: string
-  try {
-    real = realpathSync.native(join(workspace, path))
-  } catch {
-    return 'does not exist in the workspace'
-  }
+  const real = tryOr(() => realpathSync.native(join(workspace, path)), undefined)
+  if (real === undefined) return 'does not exist in the workspace'
   if (!isInside(workspace, real)) return 'escapes the workspace through a symbolic link'
   const source = lookInside(workspace).text(relative(workspace, real), maxSourceBytes)
   if (source === undefined)

@@ -1,4 +1,5 @@
 import { Lines } from '../../feature/lines.js'
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import type { Message } from './channel.js'
 
@@ -66,11 +67,7 @@ export class LineReader {
 function parse(text: string): Message | undefined {
   // Cheap check first: a line that does not start with a brace is not a message.
   if (!/^\s*\{/.test(text)) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) && value['jsonrpc'] === '2.0' ? (value as Message) : undefined
-  } catch {
-    // An incomplete message, or a greeting that begins with a brace.
-    return undefined
-  }
+  // Not JSON: an incomplete message, or a greeting that begins with a brace.
+  const value: unknown = tryOr(() => JSON.parse(text), undefined)
+  return isRecord(value) && value['jsonrpc'] === '2.0' ? (value as Message) : undefined
 }

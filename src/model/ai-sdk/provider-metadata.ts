@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 import { isRecord, type JsonObject } from '../../tool/json.js'
 import type { AiSdkProviderOptions } from './ai-sdk-model.js'
 
@@ -14,13 +15,7 @@ export function signatureOf(metadata: AiSdkProviderOptions | undefined): string 
 
 /** Returns a signature as options for its provider; undefined for another provider's signature or an unknown format. */
 export function optionsOfSignature(signature: string, provider: string): AiSdkProviderOptions | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(signature)
-  } catch {
-    return undefined
-  }
-  const options = metadataOf(parsed)
+  const options = metadataOf(tryOr(() => JSON.parse(signature), undefined))
   const isOwn = Object.keys(options).some((name) => provider.toLowerCase().includes(name.toLowerCase()))
   return isOwn ? options : undefined
 }

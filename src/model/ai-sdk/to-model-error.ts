@@ -3,7 +3,7 @@ import { isRecord } from '../../tool/json.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { jsonTextOf } from '../../tool/serialize.js'
 import { ModelError } from '../errors.js'
-import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
+import { connectionError, isObject, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { type StreamEnd, StreamFailure } from './read-stream.js'
 
 /** Converts an error that an AI SDK model threw, or sent as an error part, to a {@link ModelError}. */
@@ -90,8 +90,4 @@ function refusal(place: ModelPlace, error: Readonly<Record<string, unknown>>, em
 
 function headersOf(headers: Record<string, unknown>): { get(name: string): string | null } {
   return { get: (name) => (typeof headers[name] === 'string' ? headers[name] : null) }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

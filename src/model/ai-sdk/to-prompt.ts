@@ -11,7 +11,7 @@ import type {
 import type { ToolResultImage } from '../../tool/content.js'
 import { lowerHistory } from '../lower-history.js'
 import { renderDocuments } from '../render-documents.js'
-import { kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
+import { isAddress, kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
 import type { AiSdkMessage, AiSdkPart } from './ai-sdk-model.js'
 import { optionsOfSignature } from './provider-metadata.js'
 
@@ -184,10 +184,6 @@ function inlineOf(data: string, mediaType: string): { data: string; mediaType: s
   const found = /^data:([^;,]*)(?:;[^,]*)?,/.exec(data)
   if (found !== null) return { data: data.slice(found[0].length), mediaType: found[1] || mediaType }
   return isAddress(data) ? undefined : { data, mediaType }
-}
-
-function isAddress(data: string): boolean {
-  return /^(?:data:|https?:\/\/)/.test(data)
 }
 
 function textPart(text: string): AiSdkPart {

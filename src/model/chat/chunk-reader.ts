@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import type { AnswerBuilder, OpenToolCall } from '../answer-builder.js'
 import { finishReasonOf } from '../finish-reason.js'
@@ -159,11 +160,6 @@ function isWhole(slot: CallSlot): boolean {
   if (++slot.looks > maxLooks) return false
   const input = slot.call?.input ?? ''
   if (!input.trimEnd().endsWith('}')) return false
-  try {
-    JSON.parse(input)
-    return true
-  } catch {
-    // This brace is inside the arguments, not at their end.
-    return false
-  }
+  // If it is not JSON, this brace is inside the arguments, not at their end.
+  return tryOr(() => JSON.parse(input), undefined) !== undefined
 }

@@ -7,7 +7,7 @@ import { answerTooLarge, defaultAnswerLimits } from '../answer-limits.js'
 import type { AttemptWatch } from '../attempt-watch.js'
 import type { Reply } from '../connection/post.js'
 import { ModelError } from '../errors.js'
-import type { FinishReason, ModelAnswer, ModelCall } from '../model.js'
+import type { ModelAnswer, ModelCall } from '../model.js'
 import { connectionError, type ModelPlace, nameOf, refusalError } from '../provider-error.js'
 import { ChunkReader } from './chunk-reader.js'
 import { createEventText } from './event-text.js'
@@ -57,8 +57,8 @@ export async function readAnswer(source: AnswerSource): Promise<ModelAnswer> {
   if (text !== undefined) readWhole(source, reader, text)
 
   const { usage, id, model } = reader.facts
-  const said = reader.end()
-  const finish = said ?? impliedFinish(done, usage !== undefined, text !== undefined, builder)
+  const isWhole = done || usage !== undefined || text !== undefined
+  const finish = reader.end() ?? (builder.emitted && isWhole ? 'stop' : undefined)
   if (finish === undefined) throw badResponse(source, broken(builder.emitted))
   return builder.finish({
     finish,
@@ -156,15 +156,6 @@ function parse(text: string): unknown {
 
 function isFailure(chunk: Record<string, unknown>): boolean {
   return chunk['error'] !== undefined && chunk['error'] !== null
-}
-
-function impliedFinish(
-  done: boolean,
-  counted: boolean,
-  whole: boolean,
-  builder: AnswerBuilder,
-): FinishReason | undefined {
-  return builder.emitted && (done || counted || whole) ? 'stop' : undefined
 }
 
 function broken(emitted: boolean): string {

@@ -8,7 +8,7 @@ import type {
 } from '../../tool/completion.js'
 import { toolResultContentToText } from '../../tool/content.js'
 import type { JsonObject } from '../../tool/json.js'
-import { kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
+import { isAddress, kindOf, type MediaFacts, takesMedia } from '../takes-media.js'
 import type { ChatDialect } from './dialect.js'
 
 /**
@@ -136,10 +136,6 @@ const audioFormats = new Map([
 
 function addressOf(data: string, mediaType: string): string {
   return isAddress(data) ? data : `data:${mediaType};base64,${data}`
-}
-
-function isAddress(data: string): boolean {
-  return /^(?:data:|https?:\/\/)/.test(data)
 }
 
 const maxIdLength = 40

@@ -1,6 +1,6 @@
 import { createSign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { messageOf } from '../../tool/errors.js'
+import { messageOf, tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import { readRefusal } from '../chat/read-refusal.js'
 import type { ConnectionOptions } from '../connection/connection-options.js'
@@ -158,12 +158,8 @@ async function exchange(
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value: unknown = tryOr(() => JSON.parse(text), undefined)
+  return isRecord(value) ? value : {}
 }
 
 function unusableFile(place: Place, file: string, problem: string): ModelError {

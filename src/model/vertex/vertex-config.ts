@@ -1,15 +1,12 @@
 import type { AccessToken } from '../access-token.js'
-import type { ConnectionOptions } from '../connection/connection-options.js'
+import type { ModelSettings } from '../connection/connection-options.js'
 import { ModelError } from '../errors.js'
 import { nameOf } from '../provider-error.js'
 import { createGoogleTokens } from './google-tokens.js'
 import { type VertexAccess, vertexEndpoint } from './vertex-endpoint.js'
 
-type Settings = ConnectionOptions & {
-  readonly provider: string
-  readonly id: string
+type Settings = ModelSettings & {
   readonly baseUrl?: string | undefined
-  readonly apiKey?: string | undefined
   readonly accessToken?: AccessToken | undefined
   readonly vertex?: VertexAccess | undefined
 }

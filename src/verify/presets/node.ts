@@ -1,3 +1,4 @@
+import { tryOr } from '../../tool/errors.js'
 import { isRecord } from '../../tool/json.js'
 import type { Found, FoundCheck, Kind, Place } from './project.js'
 
@@ -18,13 +19,9 @@ export const nodeKind: Kind = {
 function manifestOf(place: Place): Readonly<Record<string, unknown>> | undefined {
   const text = place.text('package.json')
   if (text === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    // Not valid JSON: no package manager would accept it either.
-    return undefined
-  }
+  // No package manager would accept a manifest that is not valid JSON either.
+  const value: unknown = tryOr(() => JSON.parse(text), undefined)
+  return isRecord(value) ? value : undefined
 }
 
 /** Uses the package's own declaration, then the lock file. */

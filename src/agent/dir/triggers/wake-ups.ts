@@ -3,6 +3,7 @@ import type { Message } from '../../../tool/completion.js'
 import type { AnyTool } from '../../../tool/contract.js'
 import { builtInTool } from '../../../tool/create-json-tool.js'
 import { errorEnvelope } from '../../../tool/envelope.js'
+import { tryOr } from '../../../tool/errors.js'
 import { isRecord } from '../../../tool/json.js'
 import { objectSchema } from '../../../tool/object-schema.js'
 
@@ -94,13 +95,8 @@ const maxDelaySeconds = 7 * 86_400
 const maxNoteLength = 1_000
 
 function readWakeUp(text: string): WakeUp | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The result is an error, which contains no time.
-    return undefined
-  }
+  // A result that is not JSON is an error, which contains no time.
+  const value: unknown = tryOr(() => JSON.parse(text), undefined)
   if (!isRecord(value)) return undefined
   const { wake_at_ms: atMs, note } = value
   return typeof atMs === 'number' && Number.isFinite(atMs) && typeof note === 'string'

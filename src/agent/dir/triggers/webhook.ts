@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { SessionMail, SessionMailbox } from '../../../store/session-store.js'
+import { tryOr } from '../../../tool/errors.js'
 
 /** The outcome of a webhook request. */
 export type WebhookOutcome =
@@ -43,12 +44,8 @@ export class Webhook {
     const a = Buffer.from(given)
     const b = Buffer.from(expected)
     if (a.length !== b.length || !timingSafeEqual(a, b)) return { status: 401 }
-    let data: string
-    try {
-      data = new TextDecoder('utf-8', { fatal: true }).decode(body)
-    } catch {
-      return { status: 400 }
-    }
+    const data = tryOr(() => new TextDecoder('utf-8', { fatal: true }).decode(body), undefined)
+    if (data === undefined) return { status: 400 }
     const untilMs = sentAt + toleranceMs
     const status = await this.#seen.add({ id: expected, body: data, expiresAtMs: untilMs })
     return status === 202 ? { status, data } : { status }
