@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearestNames, quoteNames } from '../tool/nearest.js'
 import type { OptionSpec } from './command.js'
 import { UsageError } from './errors.js'
+import { readDuration } from './setup/duration.js'
 
 /** The arguments of a command, checked against its options. */
 export class Args {
@@ -35,6 +36,12 @@ export class Args {
         `--${option} takes a ${min === 1 ? 'positive ' : ''}whole number, not ${JSON.stringify(text)}.`,
       )
     return Number(text)
+  }
+
+  /** The option's value as a duration, in milliseconds. */
+  duration(option: string): number | undefined {
+    const text = this.value(option)
+    return text === undefined ? undefined : readDuration(option, text)
   }
 
   /** The positional argument at `index`. Throws {@link UsageError} with the argument's name when it is missing. */

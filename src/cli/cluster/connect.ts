@@ -10,7 +10,6 @@ import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { loadSettings } from '../setup/load-settings.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { safeLine } from '../terminal/safe-text.js'
@@ -36,7 +35,6 @@ const noticeAfterMs = 2_000
 
 /** Returns the database that the flags, the environment or the configuration name. */
 export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
-  const wait = args.value('wait')
   const url = await databaseIn(args, io)
   if (url === undefined)
     throw new UsageError(
@@ -48,7 +46,7 @@ export async function databaseOf(args: Args, io: Io): Promise<ClusterDatabase> {
   return {
     url,
     schema: args.value('schema') ?? 'capstan',
-    maxWaitMs: wait === undefined ? defaultWaitMs : readDuration('wait', wait),
+    maxWaitMs: args.duration('wait') ?? defaultWaitMs,
   }
 }
 
@@ -97,6 +95,20 @@ export async function connect(args: Args, io: Io): Promise<Connected> {
   } finally {
     clearTimeout(notice)
     io.signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Connects to the cluster for as long as `use` takes. */
+export async function withCluster(
+  args: Args,
+  io: Io,
+  use: (cluster: Connected) => Promise<number>,
+): Promise<number> {
+  const cluster = await connect(args, io)
+  try {
+    return await use(cluster)
+  } finally {
+    await cluster.close()
   }
 }
 

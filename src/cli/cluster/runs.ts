@@ -9,7 +9,7 @@ import { type Io, write } from '../io.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
 import { timeText } from '../terminal/time-text.js'
 import { cutTo } from '../terminal/width.js'
-import { type Connected, clusterKeyOf, connect } from './connect.js'
+import { type Connected, clusterKeyOf, withCluster } from './connect.js'
 
 /** Adds a run to the queue and prints its id. */
 export const submitRun: Action = async (args, io) => {
@@ -154,19 +154,6 @@ export const redriveRun: Action = async (args, io) =>
     await client.redrive(runId)
     return done(args, io, { runId }, `${runId}: queued`)
   })
-
-async function withCluster(
-  args: Args,
-  io: Io,
-  use: (cluster: Connected) => Promise<number>,
-): Promise<number> {
-  const cluster = await connect(args, io)
-  try {
-    return await use(cluster)
-  } finally {
-    await cluster.close()
-  }
-}
 
 /** Finds the run of the first argument, which can be an abbreviated id. */
 async function withRun(

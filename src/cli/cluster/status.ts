@@ -7,7 +7,7 @@ import type { Screen } from '../interactive/screen/screen.js'
 import { type Io, rowsOf, write } from '../io.js'
 import { safeJson, safeLine } from '../terminal/safe-text.js'
 import { cutTo } from '../terminal/width.js'
-import { connect } from './connect.js'
+import { connect, withCluster } from './connect.js'
 
 const watchEveryMs = 2_000
 
@@ -43,8 +43,7 @@ async function openScreen(io: Io): Promise<Screen> {
 /** Asks a node to drain: the one with this id or name. */
 export async function drainNode(args: Args, io: Io): Promise<number> {
   const given = args.required(0, 'NODE', '"capstan cluster status" lists the nodes.')
-  const { queue, close } = await connect(args, io)
-  try {
+  return withCluster(args, io, async ({ queue }) => {
     const { nodes } = await queue.status()
     const exact = nodes.filter(({ id }) => id === given)
     const found = exact.length > 0 ? exact : nodes.filter(({ name }) => name === given)
@@ -60,9 +59,7 @@ export async function drainNode(args: Args, io: Io): Promise<number> {
       args.has('json') ? `${JSON.stringify({ nodeId: node.id })}\n` : `Draining ${node.id}.\n`,
     )
     return exitCodes.done
-  } finally {
-    await close()
-  }
+  })
 }
 
 function linesOf({ nodes, lanes, waiting, dead, takeovers }: ClusterStatus, now: number): string[] {

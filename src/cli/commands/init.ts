@@ -1,12 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { workspaceRoot } from '../../agent/workspace-root.js'
 import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { write } from '../io.js'
 import { directoryFlag } from '../setup/session-flags.js'
-import { userDirOf } from '../setup/user-dir.js'
-import { confirmWorkspaceConfig, readWorkspaceConfig } from '../setup/workspace-config.js'
+import { configPlaceOf, confirmWorkspaceConfig, readWorkspaceConfig } from '../setup/workspace-config.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeLine } from '../terminal/safe-text.js'
 
@@ -17,7 +15,7 @@ export const command: Command = {
   options: [{ name: 'no-agent', summary: 'Do not write the example agent directory' }, directoryFlag],
   examples: [{ line: 'capstan init', comment: 'Write capstan.acl, AGENTS.md and agents/example' }],
   async run(args, io) {
-    const root = workspaceRoot(args.value('directory') ?? '.', io.cwd)
+    const place = configPlaceOf(args, io)
     const { agentDirTemplates, configTemplate, instructionsTemplate } = await import('../init/templates.js')
     const templates = [
       configTemplate,
@@ -26,20 +24,19 @@ export const command: Command = {
     ]
     const { green, dim } = colorsFor(io, 'stdout')
     for (const { path, text } of templates) {
-      const isNew = await writeNew(join(root, path), text)
+      const isNew = await writeNew(join(place.root, path), text)
       await write(
         io.stdout,
         isNew ? `${green('wrote')}    ${path}\n` : `${dim('skipped')}  ${path} ${dim('(it exists)')}\n`,
       )
       if (!isNew || path !== configTemplate.path) continue
-      const place = { root, userDir: userDirOf(io) }
       const file = await readWorkspaceConfig(place)
       // Confirms only the text that was just written, because another process can have changed the file.
       if (file?.text === text) await confirmWorkspaceConfig(place, file.confirmation)
     }
     await write(
       io.stdout,
-      `\nNext steps in ${safeLine(root, 400)}:\n  capstan                       Start an interactive session\n  capstan doctor                Check this machine\n`,
+      `\nNext steps in ${safeLine(place.root, 400)}:\n  capstan                       Start an interactive session\n  capstan doctor                Check this machine\n`,
     )
     if (!args.has('no-agent'))
       await write(io.stdout, '  capstan check agents/example  Check the example agent directory\n')

@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import type { SessionStore } from '../../store/session-store.js'
 import { untilAborted } from '../../tool/unless-aborted.js'
-import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { startInspector } from '../inspector/start-inspector.js'
-import { type Io, write } from '../io.js'
+import { write } from '../io.js'
 import { prepare } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
 import { safeLine } from '../terminal/safe-text.js'
@@ -40,36 +39,24 @@ Enter for another one.`,
     const prepared = await prepare(args, io)
     try {
       for (const note of prepared.warnings) await write(io.stderr, `${safeLine(note, 500)}\n`)
-      if (prepared.store === undefined)
+      const { agent, store, workspace, options } = prepared
+      if (store === undefined)
         throw new UsageError('This command needs a session store.', 'Remove --store none.')
-      const workspaces = args.has('all')
-        ? await workspacesIn(prepared.store, prepared.workspace)
-        : [prepared.workspace]
-      return await serve(args, io, { port, workspaces, prepared, store: prepared.store })
+      const workspaces = args.has('all') ? await workspacesIn(store, workspace) : [workspace]
+      const { sessionStore: _, ...session } = options
+      const inspector = await startInspector(io, {
+        ...{ port, workspaces, store, session, agent },
+        isOpened: !args.has('no-open') && !args.has('json'),
+        print: (url, link) =>
+          write(io.stdout, args.has('json') ? `${JSON.stringify({ url, link })}\n` : `Open ${link}\n`),
+      })
+      await untilAborted(io.signal)
+      await inspector.close()
+      return exitCodes.done
     } finally {
       await prepared.close()
     }
   },
-}
-
-type Setup = {
-  readonly port: number
-  readonly workspaces: readonly string[]
-  readonly store: SessionStore
-  readonly prepared: Awaited<ReturnType<typeof prepare>>
-}
-
-async function serve(args: Args, io: Io, { port, workspaces, store, prepared }: Setup): Promise<number> {
-  const { sessionStore: _, ...session } = prepared.options
-  const inspector = await startInspector(io, {
-    ...{ port, workspaces, store, session, agent: prepared.agent },
-    isOpened: !args.has('no-open') && !args.has('json'),
-    print: (url, link) =>
-      write(io.stdout, args.has('json') ? `${JSON.stringify({ url, link })}\n` : `Open ${link}\n`),
-  })
-  await untilAborted(io.signal)
-  await inspector.close()
-  return exitCodes.done
 }
 
 /** Returns the existing directories of all sessions, with that of the command first. */

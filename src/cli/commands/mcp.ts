@@ -3,7 +3,6 @@ import type { Command } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { permissionFlags, placeFlags } from '../setup/session-flags.js'
 
 export const command: Command = {
@@ -36,7 +35,6 @@ Standard output carries the protocol; messages go to standard error.`,
     ])
     const refused = new RefusedAsks()
     const tools = args.values('tool')
-    const drain = args.value('drain')
     const code = await withSession(
       args,
       io,
@@ -46,7 +44,7 @@ Standard output carries the protocol; messages go to standard error.`,
           { input: io.stdin, output: io.stdout },
           omitUndefined({
             tools: tools.length > 0 ? tools : undefined,
-            drainTimeoutMs: drain === undefined ? undefined : readDuration('drain', drain),
+            drainTimeoutMs: args.duration('drain'),
           }),
         )
         const stop = (): void => void serving.close()

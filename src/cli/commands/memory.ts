@@ -103,14 +103,11 @@ function originOf({ metadata }: MemoryItem): string {
 }
 
 async function openMemory(args: Args, io: Io): Promise<MemoryStore | undefined> {
-  const [{ loadSettings }, { userDirOf }, { workspaceRoot }, { FileMemoryStore }] = await Promise.all([
+  const [{ settingsOf }, { FileMemoryStore }] = await Promise.all([
     import('../setup/load-settings.js'),
-    import('../setup/user-dir.js'),
-    import('../../agent/workspace-root.js'),
     import('../../memory/file/file-memory-store.js'),
   ])
-  const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
-  const { config, warnings } = await loadSettings(place, io, args.value('config'))
+  const { config, warnings } = await settingsOf(args, io)
   for (const warning of warnings) await write(io.stderr, `warning: ${safeLine(warning, 500)}\n`)
   if (config.memoryDir !== undefined) return new FileMemoryStore(config.memoryDir)
   await write(io.stderr, 'No memory is configured: set memory_dir in the configuration.\n')

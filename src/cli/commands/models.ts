@@ -26,15 +26,11 @@ export const command: Command = {
   ],
   exitCodes: { 0: 'success', 1: 'no model matches' },
   async run(args, io) {
-    const [{ listModels, modelTable }, { loadSettings }, { userDirOf }, { workspaceRoot }] =
-      await Promise.all([
-        import('../models/model-list.js'),
-        import('../setup/load-settings.js'),
-        import('../setup/user-dir.js'),
-        import('../../agent/workspace-root.js'),
-      ])
-    const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
-    const { config, warnings } = await loadSettings(place, io, args.value('config'))
+    const [{ listModels, modelTable }, { settingsOf }] = await Promise.all([
+      import('../models/model-list.js'),
+      import('../setup/load-settings.js'),
+    ])
+    const { config, warnings } = await settingsOf(args, io)
     const words = args.positionals.map((word) => word.toLowerCase())
     const provider = args.value('provider')?.toLowerCase()
     const minContext = args.count('min-context')

@@ -8,7 +8,6 @@ import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { placeFlags, sandboxFlags } from '../setup/session-flags.js'
 import { plainOutput, safeJson } from '../terminal/safe-text.js'
 
@@ -52,13 +51,12 @@ the tools that it calls. These calls are your own: permission rules do not apply
 async function requestOf(args: Args, io: Io, workspace: string): Promise<ProgramRequest> {
   const file = args.required(0, 'FILE', 'Usage: capstan program FILE')
   const tools = args.values('tool')
-  const timeout = args.value('timeout')
   return omitUndefined({
     ...(await sourceOf(resolve(io.cwd, file), workspace)),
     allowedTools: tools.length > 0 ? tools : undefined,
     inputs: await inputsOf(args, args.positionals.slice(1)),
     limits: omitUndefined({
-      timeoutMs: timeout === undefined ? undefined : readDuration('timeout', timeout),
+      timeoutMs: args.duration('timeout'),
       maxToolCalls: args.count('max-calls'),
     }),
   })

@@ -10,7 +10,6 @@ import { exitCodeMeanings, exitCodes } from '../exit-codes.js'
 import { RefusedAsks } from '../headless/refused-asks.js'
 import { requireModel } from '../headless/require-model.js'
 import { type Io, write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { prepare } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
@@ -83,7 +82,6 @@ async function serve(
   // A model that the directory declares takes precedence over the models of this machine.
   const ownModel = args.value('model') === undefined && config?.['defaultModel'] !== undefined
   if (!ownModel) requireModel(prepared, io)
-  const drain = args.value('drain')
   if (!ownModel && model.note !== undefined) await write(io.stderr, `${safeLine(model.note, 500)}\n`)
   const printer = new ServePrinter(args, io, refused)
   const served = await agent.serveAgentDir(
@@ -96,7 +94,7 @@ async function serve(
       onEvent: (event: ServeEvent) => printer.print(event),
       reload: args.has('reload'),
       timeZone: args.value('time-zone'),
-      drainTimeoutMs: drain === undefined ? undefined : readDuration('drain', drain),
+      drainTimeoutMs: args.duration('drain'),
     }),
   )
   const wanted = args.values('run')

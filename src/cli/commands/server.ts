@@ -11,7 +11,6 @@ import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { prepare } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
 import { safeLine } from '../terminal/safe-text.js'
@@ -62,8 +61,7 @@ of the workers.`,
       throw new UsageError(
         `capstan server takes no argument, but got ${JSON.stringify(safeLine(extra, 100))}.`,
       )
-    const drain = args.value('drain')
-    const drainMs = drain === undefined ? 10_000 : readDuration('drain', drain)
+    const drainMs = args.duration('drain') ?? 10_000
     const workspaces = directoriesOf(args, io)
     const place = { directory: workspaces[0] ?? '.' }
     // With a database, the sessions are stored there, so no other store is opened.

@@ -1,14 +1,13 @@
 import { dirname } from 'node:path'
-import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
 import type { Command } from '../command.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import { exitCodeMeanings, exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
 import { directoryFlag } from '../setup/session-flags.js'
-import { userDirOf } from '../setup/user-dir.js'
 import {
   configName,
+  configPlaceOf,
   confirmWorkspaceConfig,
   readWorkspaceConfig,
   type WorkspaceConfig,
@@ -58,10 +57,7 @@ its exact text. If it changes, confirm it again.`,
     130: exitCodeMeanings[130],
   },
   async run(args, io) {
-    const place = {
-      root: workspaceRoot(args.value('directory') ?? '.', io.cwd),
-      userDir: userDirOf(io),
-    }
+    const place = configPlaceOf(args, io)
     const file = await readWorkspaceConfig(place)
     if (file === undefined)
       throw new CommandLineError(`No ${configName} in ${place.root}.`, 'Write one with "capstan init".')

@@ -1,11 +1,11 @@
 import type { VerificationCheck, VerificationReport } from '../../store/verification.js'
+import { omitUndefined } from '../../tool/omit-undefined.js'
 import type { VerificationPreset } from '../../verify/index.js'
 import type { Args } from '../args.js'
 import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { placeFlags, sandboxFlags } from '../setup/session-flags.js'
 import { type Colors, colorsFor } from '../terminal/colors.js'
 import { plainOutput, safeJson, safeLine } from '../terminal/safe-text.js'
@@ -45,8 +45,7 @@ export const command: Command = {
     return withSession(args, io, async (session) => {
       const presets = chosen(args, session.verificationPresets())
       if (args.has('list')) return printPresets(presets, args, io)
-      const timeout = args.value('timeout')
-      const limit = timeout === undefined ? {} : { timeoutMs: readDuration('timeout', timeout) }
+      const limit = omitUndefined({ timeoutMs: args.duration('timeout') })
       const reports: VerificationReport[] = []
       for (const { id, commands } of presets) {
         const limited = commands.map(({ definition: _, ...each }) => ({ ...each, ...limit }))

@@ -11,7 +11,6 @@ import type { Command } from '../command.js'
 import { UsageError } from '../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Io, write } from '../io.js'
-import { readDuration } from '../setup/duration.js'
 import { type Prepared, prepare, priceOf } from '../setup/prepare.js'
 import { sessionFlags } from '../setup/session-flags.js'
 import { safeLine } from '../terminal/safe-text.js'
@@ -74,11 +73,8 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
   ],
   async run(args, io) {
     const workspaces = workspacesOf(args, io)
-    const drain = args.value('drain')
-    const drainMs = drain === undefined ? 30_000 : readDuration('drain', drain)
+    const drainMs = args.duration('drain') ?? 30_000
     const clusterKey = clusterKeyOf(io)
-    const keepRuns = args.value('keep-runs')
-    const suspendAfter = args.value('suspend-after')
     const given = {
       slots: args.count('slots'),
       lanes: args.has('lane') ? args.values('lane') : undefined,
@@ -88,11 +84,11 @@ them. CAPSTAN_CLUSTER_KEY must be the same for all workers and clients that answ
           : undefined,
       tenantQuotas: tenantQuotasOf(args),
       retention: {
-        maxAgeMs: keepRuns === undefined ? undefined : readDuration('keep-runs', keepRuns),
+        maxAgeMs: args.duration('keep-runs'),
         maxRuns: args.count('max-ended-runs', 0),
       },
       name: args.value('name'),
-      suspendAfterMs: suspendAfter === undefined ? undefined : readDuration('suspend-after', suspendAfter),
+      suspendAfterMs: args.duration('suspend-after'),
     }
     await databaseOf(args, io)
     const [first = '.'] = Object.values(workspaces)

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
 import type { GroupResource } from '../../workspace/limits/group-places.js'
 import { limitMeans } from '../../workspace/limits/open-group.js'
@@ -12,7 +11,7 @@ import type { Io } from '../io.js'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.js'
 import { isInstalled } from '../setup/is-installed.js'
 import { keyedProviders } from '../setup/known-models.js'
-import { loadSettings } from '../setup/load-settings.js'
+import { settingsOf } from '../setup/load-settings.js'
 import { userDirOf } from '../setup/user-dir.js'
 import { serverFindings } from './servers.js'
 
@@ -66,10 +65,12 @@ async function ripgrep(): Promise<Finding> {
 
 /** Tests the sandbox by trying to escape from it. */
 async function sandbox(): Promise<Finding[]> {
-  const checks = await doctor()
-  const [found] = checks
-  if (found === undefined || !found.held) {
-    const without = checks.slice(1).filter(({ held }) => !held)
+  const [found, ...attempts] = await doctor()
+  const state = found?.held ? 'fail' : 'warn'
+  const broken = attempts
+    .filter(({ held }) => !held)
+    .map(({ check, detail }): Finding => ({ area: 'sandbox', state, message: `${check}: ${detail}` }))
+  if (!found?.held)
     return [
       {
         area: 'sandbox',
@@ -77,21 +78,14 @@ async function sandbox(): Promise<Finding[]> {
         message: `no sandbox: ${found?.detail ?? 'none was found'}`,
         hint: 'Allowed commands run without a sandbox. To refuse them instead, use --sandbox required.',
       },
-      ...without.map(
-        ({ check, detail }) => ({ area: 'sandbox', state: 'warn', message: `${check}: ${detail}` }) as const,
-      ),
+      ...broken,
     ]
-  }
-  const broken = checks.filter(({ held }) => !held)
-  if (broken.length > 0)
-    return broken.map(
-      ({ check, detail }) => ({ area: 'sandbox', state: 'fail', message: `${check}: ${detail}` }) as const,
-    )
+  if (broken.length > 0) return broken
   return [
     {
       area: 'sandbox',
       state: found.unproven === true ? 'warn' : 'ok',
-      message: `${found.detail}; ${checks.length - 1} escape attempts, all blocked`,
+      message: `${found.detail}; ${attempts.length} escape attempts, all blocked`,
     },
   ]
 }
@@ -106,22 +100,17 @@ async function limits(): Promise<Finding> {
         ? 'scope of systemd'
         : `control group (version ${means[resource]})`
   const message = `memory: ${text('memory')}; processes: ${text('processes')}; CPU time: ${text('cpu')}; disk: file size and measurement`
-  return Object.values(means).includes('measured')
-    ? {
-        area: 'limits',
-        state: 'ok',
-        message,
-        hint: 'A measured limit is noticed within about a second. To have the kernel enforce it, run where control groups can be created: in a delegated group (systemd: Delegate=yes), or as root of the machine.',
-      }
-    : { area: 'limits', state: 'ok', message }
+  const hint = Object.values(means).includes('measured')
+    ? 'A measured limit is noticed within about a second. To have the kernel enforce it, run where control groups can be created: in a delegated group (systemd: Delegate=yes), or as root of the machine.'
+    : undefined
+  return { area: 'limits', state: 'ok', message, hint }
 }
 
 /** Reports the configuration, which model is used, and why. */
 async function models(args: Args, io: Io): Promise<Finding[]> {
   const findings: Finding[] = []
   try {
-    const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
-    const settings = await loadSettings(place, io, args.value('config'))
+    const settings = await settingsOf(args, io)
     for (const message of settings.warnings) findings.push({ area: 'config', state: 'warn', message })
     findings.push({
       area: 'config',
@@ -143,9 +132,8 @@ async function models(args: Args, io: Io): Promise<Finding[]> {
 /** Reports the MCP servers. Returns nothing for a configuration that cannot be read, because `models` reports it. */
 async function servers(args: Args, io: Io, hasSandbox: boolean): Promise<Finding[]> {
   try {
-    const place = { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
-    const { config } = await loadSettings(place, io, args.value('config'))
-    return await serverFindings(config, place, io, hasSandbox)
+    const { config, root, userDir } = await settingsOf(args, io)
+    return await serverFindings(config, { root, userDir }, io, hasSandbox)
   } catch {
     return []
   }

@@ -42,12 +42,9 @@ export async function writeReport(path: string, attempts: readonly Attempt[], io
 }
 
 /** How many attempts were made, blocked, or did not apply. */
-export function countsOf(attempts: readonly Attempt[]): {
-  tried: number
-  blocked: number
-  escaped: number
-  notApplicable: number
-} {
+export function countsOf(
+  attempts: readonly Attempt[],
+): Readonly<Record<'tried' | 'blocked' | 'escaped' | 'notApplicable', number>> {
   const count = (result: Attempt['result']): number =>
     attempts.filter((each) => each.result === result).length
   const notApplicable = count('not applicable')

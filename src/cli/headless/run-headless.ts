@@ -8,7 +8,6 @@ import { exitCodes } from '../exit-codes.js'
 import { hintForCode } from '../failure.js'
 import { type Io, write } from '../io.js'
 import { readBudget } from '../setup/budget.js'
-import { readDuration } from '../setup/duration.js'
 import { type Prepared, prepare, warningsOf } from '../setup/prepare.js'
 import { colorsFor } from '../terminal/colors.js'
 import { safeJson, safeLine, safeText } from '../terminal/safe-text.js'
@@ -153,7 +152,6 @@ function goalOption(args: Args): SessionOptions {
     return {}
   }
   const check = args.values('check')
-  const time = args.value('goal-time')
   const cost = args.value('goal-cost')
   const budget = cost === undefined ? undefined : readBudget(cost)
   if (budget?.unit === 'tokens') throw new UsageError('--goal-cost takes an amount in dollars, such as 2usd.')
@@ -163,7 +161,7 @@ function goalOption(args: Args): SessionOptions {
       ...(check.length > 0 && { check }),
       ...omitUndefined({
         maxRounds: args.count('goal-rounds'),
-        maxTimeMs: time === undefined ? undefined : readDuration('goal-time', time),
+        maxTimeMs: args.duration('goal-time'),
         maxCostUsd: budget?.limit,
       }),
     },

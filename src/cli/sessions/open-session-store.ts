@@ -1,12 +1,10 @@
-import { workspaceRoot } from '../../agent/workspace-root.js'
 import { load, type RestoredSession } from '../../session/journal/restore.js'
 import type { SessionStore } from '../../store/session-store.js'
 import type { Args } from '../args.js'
 import { CommandLineError, UsageError } from '../errors.js'
 import type { Io } from '../io.js'
-import { loadSettings } from '../setup/load-settings.js'
+import { settingsOf } from '../setup/load-settings.js'
 import { openStore } from '../setup/open-store.js'
-import { userDirOf } from '../setup/user-dir.js'
 
 /** The session store and the directory of the command. */
 export type OpenedStore = {
@@ -16,9 +14,7 @@ export type OpenedStore = {
 }
 
 export async function openSessionStore(args: Args, io: Io): Promise<OpenedStore> {
-  const userDir = userDirOf(io)
-  const workspace = workspaceRoot(args.value('directory') ?? '.', io.cwd)
-  const { config } = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
+  const { root: workspace, userDir, config } = await settingsOf(args, io)
   const store = await openStore({ named: args.value('store'), config, userDir }, io)
   if (store === undefined) throw new UsageError('This command needs a session store.', 'Remove --store none.')
   return { store, workspace, userDir }

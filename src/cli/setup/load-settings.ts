@@ -3,8 +3,9 @@ import type { AgentConfig } from '../../agent/config/index.js'
 import { loadConfig } from '../../agent/config/index.js'
 import { stricterConfinement } from '../../agent/config/stricter-confinement.js'
 import { readIfThere } from '../../workspace/rules/read-if-there.js'
+import type { Args } from '../args.js'
 import type { Io } from '../io.js'
-import { type ConfigPlace, configName, readWorkspaceConfig } from './workspace-config.js'
+import { type ConfigPlace, configName, configPlaceOf, readWorkspaceConfig } from './workspace-config.js'
 
 /** The merged configuration files, and warnings about them. */
 export type Settings = {
@@ -14,6 +15,12 @@ export type Settings = {
   readonly unconfirmed?: string | undefined
   /** The files that are used, in order of precedence. */
   readonly files: readonly string[]
+}
+
+/** Loads the settings for the options `--directory` and `--config`. */
+export async function settingsOf(args: Args, io: Io): Promise<Settings & ConfigPlace> {
+  const place = configPlaceOf(args, io)
+  return { ...place, ...(await loadSettings(place, io, args.value('config'))) }
 }
 
 /**

@@ -1,7 +1,6 @@
 import { Agent } from '../../agent/agent.js'
 import type { AgentConfig } from '../../agent/config/index.js'
 import { resolveModel } from '../../agent/config/index.js'
-import { workspaceRoot } from '../../agent/workspace-root.js'
 import { modeNames } from '../../authority/mode.js'
 import { compilePolicy } from '../../authority/policy.js'
 import type { ModelPrice } from '../../model/model.js'
@@ -20,10 +19,8 @@ import { type ChosenModel, chooseModel, namedModel } from './choose-model.js'
 import { type ChosenSession, chooseSession } from './choose-session.js'
 import { readLimits } from './command-limits.js'
 import { readNetwork } from './command-network.js'
-import { readDuration } from './duration.js'
-import { loadSettings } from './load-settings.js'
+import { settingsOf } from './load-settings.js'
 import { openStore } from './open-store.js'
-import { userDirOf } from './user-dir.js'
 
 /** Everything that a command needs to open a session: from its options, the configuration and the environment. */
 export type Prepared = {
@@ -50,9 +47,7 @@ export type Prepared = {
 /** Reads the options of {@link import('./session-flags.js').sessionFlags}. Throws before anything is started. */
 export async function prepare(args: Args, io: Io): Promise<Prepared> {
   const stated = optionsOf(args)
-  const userDir = userDirOf(io)
-  const workspace = workspaceRoot(args.value('directory') ?? '.', io.cwd)
-  const settings = await loadSettings({ root: workspace, userDir }, io, args.value('config'))
+  const { root: workspace, userDir, ...settings } = await settingsOf(args, io)
   const config = args.has('otel')
     ? { ...settings.config, telemetry: settings.config.telemetry ?? {} }
     : settings.config
@@ -126,7 +121,6 @@ function optionsOf(args: Args): SessionOptions {
   const policy = { allow, deny, ask }
   // An invalid rule is reported before anything else happens.
   compilePolicy(policy)
-  const timeout = args.value('timeout')
   return omitUndefined({
     permissionPolicy: allow.length + deny.length + ask.length > 0 ? policy : undefined,
     mode: modeNames.find((name) => name === args.value('mode')),
@@ -135,7 +129,7 @@ function optionsOf(args: Args): SessionOptions {
     ),
     commandLimits: readLimits(args.values('limit')),
     maxToolRounds: args.count('max-rounds'),
-    maxExecutionTimeMs: timeout === undefined ? undefined : readDuration('timeout', timeout),
+    maxExecutionTimeMs: args.duration('timeout'),
   })
 }
 

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { workspaceRoot } from '../../agent/workspace-root.js'
 import { messageOf } from '../../tool/errors.js'
 import { openConfirmations } from '../../workspace/rules/confirmations.js'
 import { readIfThere } from '../../workspace/rules/read-if-there.js'
+import type { Args } from '../args.js'
 import { CommandLineError } from '../errors.js'
+import type { Io } from '../io.js'
+import { userDirOf } from './user-dir.js'
 
 /**
  * The `capstan.acl` of a workspace. It came with the workspace, and can send API keys to another server or start
@@ -21,6 +25,11 @@ export type ConfigPlace = {
   /** The real path of the workspace. */
   readonly root: string
   readonly userDir: string
+}
+
+/** The place of the configuration for the option `--directory`. */
+export function configPlaceOf(args: Args, io: Io): ConfigPlace {
+  return { root: workspaceRoot(args.value('directory') ?? '.', io.cwd), userDir: userDirOf(io) }
 }
 
 export const configName = 'capstan.acl'
