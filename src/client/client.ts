@@ -72,8 +72,7 @@ export class CapstanClient {
     given: Operations[Name]['input'],
     signal?: AbortSignal,
   ): Promise<Operations[Name]['output']> {
-    const { params, query, body, headers } = given as Input
-    const response = await this.send(name, { params, query, body, headers }, signal)
+    const response = await this.send(name, given as Input, signal)
     if (response.status === 204) return undefined as Operations[Name]['output']
     const isJson = response.headers.get('content-type')?.includes('json') === true
     return (isJson ? await response.json() : await response.text()) as Operations[Name]['output']

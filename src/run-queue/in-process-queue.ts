@@ -351,7 +351,7 @@ export class InProcessRunQueue implements RunQueue {
     this.#live.set(runId, live)
     live.push(...events)
     if (live.length > maxLiveEvents * 1.25) live.splice(0, live.length - maxLiveEvents)
-    this.#changed(runId)
+    this.#watchers.notify(runId)
   }
 
   async #leave(member: LocalNode): Promise<void> {
@@ -366,11 +366,7 @@ export class InProcessRunQueue implements RunQueue {
     const changed = runs.map((run) => ({ ...run, updatedAtMs }))
     for (const run of changed) state.runs.set(run.runId, run)
     await log.write(changed)
-    for (const { runId } of changed) this.#changed(runId)
-  }
-
-  #changed(runId: string): void {
-    this.#watchers.notify(runId)
+    for (const { runId } of changed) this.#watchers.notify(runId)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Session } from '../session/session.js'
 import { isRecord } from '../tool/json.js'
 import { type AgUiEvent, createAgUiWriter } from './ag-ui-writer.js'
 import { answerApproval, unlessAnswered } from './approval-routes.js'
-import { sessionOf } from './chat.js'
+import { lastFromUser, sessionOf, textOf } from './chat.js'
 import { correlationIdOf } from './correlation-id.js'
 import type { Principal } from './options.js'
 import { ProblemError } from './problem.js'
@@ -59,7 +59,10 @@ async function agUi({ core, principal, body, request }: RouteContext): Promise<R
     resume.length > 0
       ? await answerInterrupts(core, principal, session, resume)
       : { runId: await startFrom(core, principal, session, body['messages'], runId, request), sequence: 0 }
-  return agUiResponse(core, principal, session, place, { threadId, runId })
+  return sessionStream(core, principal, session, (signal) => {
+    const source = core.follow(principal, session, place.runId, { from: place.sequence, signal })
+    return written(core, principal, session, source, place, { threadId, runId })
+  })
 }
 
 async function startFrom(
@@ -70,22 +73,11 @@ async function startFrom(
   runId: string,
   request: Request,
 ): Promise<string> {
-  const last: unknown = Array.isArray(messages)
-    ? messages.findLast((one: unknown) => isRecord(one) && one['role'] === 'user')
-    : undefined
-  const prompt = isRecord(last) ? textOf(last['content']) : ''
+  const prompt = textOf(lastFromUser(messages)['content'])
   if (prompt === '') throw new ProblemError('invalid_request', 'The last message of the user has no text.')
   const traceparent = request.headers.get('traceparent') ?? undefined
   const input = { prompt, traceparent, correlationId: correlationIdOf(request) }
   return (await core.startRun(principal, session, input, `ag-ui ${runId}`)).id
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  return content
-    .flatMap((part: unknown) => (isRecord(part) && part['type'] === 'text' ? [String(part['text'])] : []))
-    .join('\n')
 }
 
 /**
@@ -140,19 +132,6 @@ function readInterruptId(
     runId: decoded,
     id,
   }
-}
-
-function agUiResponse(
-  core: ServerCore,
-  principal: Principal,
-  session: Session,
-  place: Place,
-  request: { readonly threadId: string; readonly runId: string },
-): Response {
-  return sessionStream(core, principal, session, (signal) => {
-    const source = core.follow(principal, session, place.runId, { from: place.sequence, signal })
-    return written(core, principal, session, source, place, request)
-  })
 }
 
 async function* written(

@@ -48,15 +48,9 @@ export const approvalRoutes: readonly Route[] = [
     async handle({ core, principal, session, params, body }) {
       const callId = params['callId'] ?? ''
       const decision = decisionOf(body['decision'])
-      const runId = await answerApproval(
-        core,
-        principal,
-        session,
-        callId,
-        decision,
-        optionalText(body['message']),
-      )
-      return json(200, { callId, decision, ...(runId !== undefined && { runId }) })
+      const message = optionalText(body['message'])
+      const runId = await answerApproval(core, principal, session, callId, decision, message)
+      return json(200, { callId, decision, runId })
     },
   }),
   sessionRoute('GET', '/questions', 'listQuestions', {

@@ -204,20 +204,30 @@ function lastUserMessage(messages: unknown): {
   readonly uploads: readonly Upload[]
   readonly key: string | undefined
 } {
-  const last: unknown = Array.isArray(messages)
-    ? messages.findLast((one: unknown) => isRecord(one) && one['role'] === 'user')
-    : undefined
-  const parts: unknown[] = isRecord(last) && Array.isArray(last['parts']) ? last['parts'] : []
-  const prompt = parts
-    .flatMap((part) => (isRecord(part) && part['type'] === 'text' ? [String(part['text'])] : []))
-    .join('\n')
+  const { id, parts: given } = lastFromUser(messages)
+  const parts: unknown[] = Array.isArray(given) ? given : []
+  const prompt = textOf(parts)
   const uploads = parts.flatMap(uploadIn)
   if (prompt === '' && uploads.length === 0)
     throw new ProblemError('invalid_request', 'The last message of the user has no text.')
-  const id = isRecord(last) ? last['id'] : undefined
   const key =
     typeof id === 'string' ? `chat ${id} ${createHash('sha256').update(prompt).digest('hex')}` : undefined
   return { prompt, uploads, key }
+}
+
+/** Returns the last message of the user in a request; an empty object without one. */
+export function lastFromUser(messages: unknown): Readonly<Record<string, unknown>> {
+  const all: unknown[] = Array.isArray(messages) ? messages : []
+  return all.filter(isRecord).findLast((message) => message['role'] === 'user') ?? {}
+}
+
+/** Returns the text of the content of a message: a string, or a list of parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .flatMap((part: unknown) => (isRecord(part) && part['type'] === 'text' ? [String(part['text'])] : []))
+    .join('\n')
 }
 
 /**

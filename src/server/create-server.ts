@@ -6,14 +6,14 @@ import { agUiRoutes } from './ag-ui.js'
 import { approvalRoutes } from './approval-routes.js'
 import { chatRoutes } from './chat.js'
 import { historyRoutes } from './history-routes.js'
+import { whileSignedIn } from './inspector/browser-sign-in.js'
 import { inspectorRoutes } from './inspector/routes.js'
-import { whileSignedIn } from './inspector/while-signed-in.js'
 import { openApiDocument } from './openapi.js'
 import type { Principal, ServerOptions } from './options.js'
 import { ProblemError, problemResponse } from './problem.js'
 import { queueRoutes } from './queue-routes.js'
 import { readBody } from './read-body.js'
-import { answer, type Body, callerRoute, decodeText, json, type Route, type RouteContext } from './route.js'
+import { answer, type Body, callerRoute, decodeText, json, type Route } from './route.js'
 import { runRoutes } from './run-routes.js'
 import { scheduleRoutes } from './schedule-routes.js'
 import { ServerCore } from './server-core.js'
@@ -55,40 +55,36 @@ export function createServer(agent: Agent, options: ServerOptions): CapstanServe
   const answer = async (request: Request, origin: string | undefined, seen: Seen): Promise<Response> => {
     const early = preflight(request, origin)
     if (early !== undefined) return early
-    const url = new URL(request.url)
-    if (options.webhooks !== undefined && url.pathname.startsWith('/v1/hooks/')) {
+    const { pathname, searchParams: query } = new URL(request.url)
+    if (options.webhooks !== undefined && pathname.startsWith('/v1/hooks/')) {
       seen.action = 'webhook'
       return options.webhooks(request)
     }
-    const found = match(routes, request.method, url.pathname)
+    const found = match(routes, request.method, pathname)
     if ('route' in found && found.route.access === 'public') {
       seen.action = found.route.action
-      return found.route.handle(contextOf(core, request, url, found, noPrincipal, {}))
+      const { params } = found
+      return found.route.handle({ core, request, principal: noPrincipal, params, query, body: {} })
     }
     // A token determines the principal, even in a browser that is signed in.
     const visit = request.headers.has('authorization') ? undefined : core.browsers?.visitOf(request)
     const principal = visit?.principal ?? (await authenticate(request))
     core.usage.request(principal)
     if (!('route' in found)) throw refusal(found)
-    const { route } = found
+    const { route, params } = found
     seen.action = route.action
     const body =
       route.method === 'GET' ? {} : checkedBody(found, await readBody(request, core.limits.maxBodyBytes))
-    checkQuery(route, url.searchParams)
-    const context = {
-      ...contextOf(core, request, url, found, principal, body),
-      isVisitor: visit !== undefined,
-    }
+    checkQuery(route, query)
+    const context = { core, request, principal, isVisitor: visit !== undefined, params, query, body }
     if (route.access !== 'session') {
       await core.authorize(principal, route.action)
-      const response = await route.handle(context)
-      return visit === undefined ? response : whileSignedIn(response, visit)
+      return whileSignedIn(await route.handle(context), visit)
     }
-    const session = await core.pool.find(principal, found.params['sessionId'] ?? '')
+    const session = await core.pool.find(principal, params['sessionId'] ?? '')
     await core.authorize(principal, route.action, session)
     try {
-      const response = await route.handle({ ...context, session })
-      return visit === undefined ? response : whileSignedIn(response, visit)
+      return whileSignedIn(await route.handle({ ...context, session }), visit)
     } finally {
       await core.release(session)
     }
@@ -222,15 +218,4 @@ function checkQuery({ query = {} }: Route, given: URLSearchParams): void {
 function isInRange(value: number, { minimum, maximum }: Body): boolean {
   if (!Number.isSafeInteger(value)) return false
   return value >= Number(minimum ?? value) && value <= Number(maximum ?? value)
-}
-
-function contextOf(
-  core: ServerCore,
-  request: Request,
-  url: URL,
-  { params }: Extract<Found, { route: Compiled }>,
-  principal: Principal,
-  body: Body,
-): RouteContext {
-  return { core, request, principal, params, query: url.searchParams, body }
 }

@@ -56,11 +56,7 @@ export const historyRoutes: readonly Route[] = [
     responses: listResponse('The changes.', 'changes', 'FileChange'),
     problems: ['history_conflict'],
     handle: ({ session, query }) =>
-      allowed(async () =>
-        json(200, {
-          changes: await changesOf(session, query.get('runId') ?? undefined, query.get('diff') === 'true'),
-        }),
-      ),
+      allowed(async () => json(200, { changes: await changesOf(session, query) })),
   }),
   sessionRoute('POST', '/undo', 'undoChanges', {
     summary: 'Restore the files that a run changed.',
@@ -106,16 +102,10 @@ export const historyRoutes: readonly Route[] = [
       'suppose?': { ...supposedRules, description: 'Rules to judge with; the rules of the session stay.' },
     }),
     responses: answer('The verdict and its reasons.', ref('Explanation')),
-    handle: async ({ session, body }) =>
-      json(
-        200,
-        await explainCall(
-          session,
-          String(body['toolName']),
-          body['args'] ?? {},
-          readSupposedRules(body['suppose']),
-        ),
-      ),
+    async handle({ session, body }) {
+      const rules = readSupposedRules(body['suppose'])
+      return json(200, await explainCall(session, String(body['toolName']), body['args'] ?? {}, rules))
+    },
   }),
   sessionRoute('GET', '/traces', 'listTraces', {
     summary: 'Every tool call: how it was decided and how it ended.',
@@ -192,12 +182,9 @@ export const historyRoutes: readonly Route[] = [
 ]
 
 /** Returns the changes of a run. A file that rules deny to the agent is listed without its diff. */
-async function changesOf(
-  session: Session,
-  runId: string | undefined,
-  diff: boolean,
-): Promise<FileChangeInfo[]> {
-  const changes = await session.changes(runId, { diff })
+async function changesOf(session: Session, query: URLSearchParams): Promise<FileChangeInfo[]> {
+  const diff = query.get('diff') === 'true'
+  const changes = await session.changes(query.get('runId') ?? undefined, { diff })
   if (!diff) return changes
   const isUnreadable = await unreadableFor(session)
   return Promise.all(

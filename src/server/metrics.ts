@@ -1,4 +1,4 @@
-import type { ClusterStatus, NodeStatus } from '../run-queue/run-queue.js'
+import type { ClusterStatus } from '../run-queue/run-queue.js'
 import type { RunSnapshot } from '../session/runs.js'
 
 /** Counts requests, runs, streams, tokens and cost of the server, in the format of Prometheus. */
@@ -37,32 +37,21 @@ export class Metrics {
   text(now: { readonly sessions: number; readonly activeRuns: number }): string {
     const { rss, heapUsed } = process.memoryUsage()
     return [
-      metric('capstan_requests_total', 'counter', 'Requests by action and status.', this.#requests),
-      metric('capstan_runs_started_total', 'counter', 'Runs that were started.', this.#started),
-      metric(
+      counter('capstan_requests_total', 'Requests by action and status.', this.#requests),
+      counter('capstan_runs_started_total', 'Runs that were started.', this.#started),
+      counter(
         'capstan_runs_ended_total',
-        'counter',
         'Runs that have ended, by status.',
         new Map([...this.#runs].map(([status, count]) => [`status="${status}"`, count])),
       ),
-      metric('capstan_runs_active', 'gauge', 'Runs that are active or queued.', now.activeRuns),
-      metric('capstan_sessions_open', 'gauge', 'Sessions that are open in this process.', now.sessions),
-      metric('capstan_streams_open', 'gauge', 'Event streams that are open.', this.#streams),
-      metric('capstan_prompt_tokens_total', 'counter', 'Tokens sent to models.', this.#promptTokens),
-      metric(
-        'capstan_completion_tokens_total',
-        'counter',
-        'Tokens answered by models.',
-        this.#completionTokens,
-      ),
-      metric(
-        'capstan_cost_usd_total',
-        'counter',
-        'Cost in US dollars, where prices are known.',
-        this.#costUsd,
-      ),
-      metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', rss),
-      metric('nodejs_heap_used_bytes', 'gauge', 'Heap in use.', heapUsed),
+      gauge('capstan_runs_active', 'Runs that are active or queued.', now.activeRuns),
+      gauge('capstan_sessions_open', 'Sessions that are open in this process.', now.sessions),
+      gauge('capstan_streams_open', 'Event streams that are open.', this.#streams),
+      counter('capstan_prompt_tokens_total', 'Tokens sent to models.', this.#promptTokens),
+      counter('capstan_completion_tokens_total', 'Tokens answered by models.', this.#completionTokens),
+      counter('capstan_cost_usd_total', 'Cost in US dollars, where prices are known.', this.#costUsd),
+      gauge('process_resident_memory_bytes', 'Resident memory.', rss),
+      gauge('nodejs_heap_used_bytes', 'Heap in use.', heapUsed),
     ].join('')
   }
 }
@@ -75,62 +64,40 @@ export function clusterMetrics({ status, queueMs, storeMs }: ClusterMeasures): s
     [`lane="${escaped(lane)}",state="active"`, active],
   ])
   const byState = Object.entries({ waiting, dead, ...ended })
-  const ofNode = (value: (node: NodeStatus) => number): Map<string, number> =>
-    new Map(nodes.map((node) => [`node="${escaped(node.id)}",name="${escaped(node.name)}"`, value(node)]))
+  const ofNode = (field: 'slots' | 'active'): Map<string, number> =>
+    new Map(nodes.map((node) => [`node="${escaped(node.id)}",name="${escaped(node.name)}"`, node[field]]))
   return [
-    metric(
+    gauge(
       'capstan_queue_lane_runs',
-      'gauge',
       'Runs of the cluster that wait for a slot or are active, by lane.',
       new Map(byLane),
     ),
-    metric(
+    gauge(
       'capstan_queue_oldest_wait_seconds',
-      'gauge',
       'How long the oldest run that could start has waited, by lane.',
       new Map(lanes.map(({ lane, oldestWaitMs }) => [`lane="${escaped(lane)}"`, oldestWaitMs / 1_000])),
     ),
-    metric(
+    gauge(
       'capstan_queue_runs',
-      'gauge',
       'Runs of the cluster that wait for a user, are dead letters, or have ended, by state.',
       new Map(byState.map(([state, count]) => [`state="${state}"`, count])),
     ),
-    metric(
-      'capstan_takeovers_total',
-      'counter',
-      'Runs that were taken from nodes that had ended.',
-      takeovers,
-    ),
-    metric('capstan_nodes', 'gauge', 'Nodes of the cluster.', nodes.length),
-    metric(
-      'capstan_node_slots',
-      'gauge',
-      'Slots of each node.',
-      ofNode(({ slots }) => slots),
-    ),
-    metric(
-      'capstan_node_slots_active',
-      'gauge',
-      'Slots of each node that have a run.',
-      ofNode(({ active }) => active),
-    ),
-    metric(
+    counter('capstan_takeovers_total', 'Runs that were taken from nodes that had ended.', takeovers),
+    gauge('capstan_nodes', 'Nodes of the cluster.', nodes.length),
+    gauge('capstan_node_slots', 'Slots of each node.', ofNode('slots')),
+    gauge('capstan_node_slots_active', 'Slots of each node that have a run.', ofNode('active')),
+    gauge(
       'capstan_queue_latency_seconds',
-      'gauge',
       'How long the queue took to answer for these metrics.',
       queueMs / 1_000,
     ),
-    ...(storeMs === undefined
-      ? []
-      : [
-          metric(
-            'capstan_store_latency_seconds',
-            'gauge',
-            'How long the store took to answer for these metrics.',
-            storeMs / 1_000,
-          ),
-        ]),
+    storeMs === undefined
+      ? ''
+      : gauge(
+          'capstan_store_latency_seconds',
+          'How long the store took to answer for these metrics.',
+          storeMs / 1_000,
+        ),
   ].join('')
 }
 
@@ -147,12 +114,11 @@ function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
 
-function metric(
-  name: string,
-  type: 'counter' | 'gauge',
-  help: string,
-  value: number | ReadonlyMap<string, number>,
-): string {
+type Value = number | ReadonlyMap<string, number>
+const counter = (name: string, help: string, value: Value): string => metric(name, 'counter', help, value)
+const gauge = (name: string, help: string, value: Value): string => metric(name, 'gauge', help, value)
+
+function metric(name: string, type: 'counter' | 'gauge', help: string, value: Value): string {
   const lines =
     typeof value === 'number'
       ? [`${name} ${value}`]

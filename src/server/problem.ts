@@ -94,33 +94,19 @@ export function problemResponse(error: unknown): Response {
     return document(status, { title, ...detail, code: error.code, ...error.fields }, error.headers)
   }
   if (error instanceof CapstanError) {
-    const { status, code } = statusOf(error)
-    return document(status, {
-      title: problemTypes[code].title,
-      detail: error.message,
-      code,
-      cause: error.code,
-    })
+    const code = causes[error.code] ?? 'internal_error'
+    const { status, title } = problemTypes[code]
+    return document(status, { title, detail: error.message, code, cause: error.code })
   }
-  if (error instanceof TypeError)
-    return document(400, {
-      title: problemTypes.invalid_request.title,
-      detail: error.message,
-      code: 'invalid_request',
-    })
+  if (error instanceof TypeError) {
+    const { status, title } = problemTypes.invalid_request
+    return document(status, { title, detail: error.message, code: 'invalid_request' })
+  }
   const { status, title } = problemTypes.internal_error
   return document(status, { title, code: 'internal_error' })
 }
 
-/** Returns the status for codes of sessions, agents and stores that a client can act on. */
-function statusOf({ code }: Pick<CapstanError, 'code'>): {
-  readonly status: number
-  readonly code: ProblemCode
-} {
-  const known = causes[code] ?? 'internal_error'
-  return { status: problemTypes[known].status, code: known }
-}
-
+/** The problems for codes of sessions, agents and stores that a client can act on. */
 const causes: Readonly<Record<string, ProblemCode>> = {
   session_not_found: 'session_not_found',
   session_busy: 'session_busy',

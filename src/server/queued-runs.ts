@@ -7,6 +7,7 @@ import type { RunEvent } from '../session/run-events.js'
 import type { RunSnapshot, RunStatus } from '../session/runs.js'
 import type { Session } from '../session/session.js'
 import type { SessionStore } from '../store/session-store.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { QuestionAnswers } from '../tool/session-services.js'
 import type { ClusterMeasures } from './metrics.js'
 import type { Principal } from './options.js'
@@ -226,10 +227,7 @@ function shownRun(
     ...run,
     status: statusOf(own),
     updatedAtMs,
-    ...(resultText !== undefined && { resultText }),
-    ...((error ?? own.error) !== undefined && { error: error ?? own.error?.message ?? '' }),
-    ...(usage !== undefined && { usage }),
-    ...(costUsd !== undefined && { costUsd }),
+    ...omitUndefined({ resultText, error: error ?? own.error?.message, usage, costUsd }),
   }
 }
 

@@ -10,6 +10,7 @@ import { isHeld } from '../store/is-held.js'
 import { MemorySessionStore } from '../store/memory-store.js'
 import type { SessionStore } from '../store/session-store.js'
 import { CapstanError } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { defaultLimits, type Principal, type ServerOptions } from './options.js'
 import { ProblemError } from './problem.js'
 import type { SavedAnswers } from './questions.js'
@@ -66,13 +67,11 @@ export class SessionPool {
     session = this.#agent.session(root, {
       ...this.#base(() => session?.sessionId ?? ''),
       ...given.options,
-      ...(given.title !== undefined && { title: given.title }),
-      ...(given.sessionId !== undefined && { sessionId: given.sessionId }),
-      ...(principal.tenantId !== undefined && { tenantId: principal.tenantId }),
+      ...omitUndefined({ title: given.title, sessionId: given.sessionId, tenantId: principal.tenantId }),
       principal: principal.id,
     })
     await session.save()
-    this.#add(session)
+    this.adopt(session)
     return session
   }
 
@@ -94,14 +93,15 @@ export class SessionPool {
 
   /** Adds a session that the agent opened for a caller, such as a fork. */
   adopt(session: Session): void {
-    this.#add(session)
+    const opening = Promise.resolve(session)
+    this.#entries.set(session.sessionId, { opening, session, users: 0, usedAtMs: this.#now() })
   }
 
   /** Returns the options of every session, for sessions that the agent opens itself. */
   optionsFor(principal: Principal, sessionId: () => string): SessionOptions {
     return {
       ...this.#base(sessionId),
-      ...(principal.tenantId !== undefined && { tenantId: principal.tenantId }),
+      ...omitUndefined({ tenantId: principal.tenantId }),
       principal: principal.id,
     }
   }
@@ -230,11 +230,6 @@ export class SessionPool {
       ...session,
       sessionStore: this.store,
     }
-  }
-
-  #add(session: Session): void {
-    const opening = Promise.resolve(session)
-    this.#entries.set(session.sessionId, { opening, session, users: 0, usedAtMs: this.#now() })
   }
 
   #closeIdle(idleMs: number): void {

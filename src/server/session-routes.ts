@@ -3,6 +3,7 @@ import { readSessionCursor, sessionCursor } from '../store/session-cursor.js'
 import type { SessionInfo } from '../store/session-store.js'
 import { isRecord } from '../tool/json.js'
 import { objectSchema } from '../tool/object-schema.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import { clientOptions, wideModes } from './client-options.js'
 import { ProblemError } from './problem.js'
 import {
@@ -135,9 +136,7 @@ export const sessionRoutes: readonly Route[] = [
       let fork: Session | undefined
       fork = await core.agent.forkSession(session, {
         ...core.pool.optionsFor(principal, () => fork?.sessionId ?? ''),
-        ...(from !== undefined && { fromMessageId: from }),
-        ...(before !== undefined && { beforeMessageId: before }),
-        ...(named !== undefined && { title: named }),
+        ...omitUndefined({ fromMessageId: from, beforeMessageId: before, title: named }),
       })
       await fork.save()
       core.pool.adopt(fork)

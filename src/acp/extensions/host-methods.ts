@@ -50,8 +50,8 @@ export class HostMethods {
   }
 
   async #answer(name: string, params: Params, signal: AbortSignal): Promise<unknown> {
-    const own = ownMethods.find((one) => one === name)
-    if (own !== undefined) return this.#methods[own](params, signal)
+    const own = Object.hasOwn(HostMethods.methods, name) ? HostMethods.methods[name] : undefined
+    if (own !== undefined) return own(this, params)
     const { session, callbacks } = this.#opened(params)
     return sessionMethods[name.slice('session/'.length)]?.({ session, params, callbacks, signal })
   }
@@ -61,29 +61,31 @@ export class HostMethods {
     await this.#agent?.close()
   }
 
-  readonly #methods: Readonly<Record<OwnMethod, (params: Params, signal: AbortSignal) => unknown>> = {
-    'agent/create': (params) => this.#create(params),
-    'agent/describe': () => this.#open.describe(),
-    'agent/listSessions': () => this.#open.listSessions(),
-    'agent/closeSession': (params) => this.#open.closeSession(stringIn(params, 'sessionId')),
-    'agent/refreshMcpTools': () => this.#open.refreshMcpTools(),
-    'agent/disconnectIdleMcp': (params) => this.#open.disconnectIdleMcp(numberIn(params, 'thresholdMs')),
-    'agent/close': () => this.close(),
-    'session/open': (params) => this.#openSession(params),
-    'session/close': (params) => this.#closeSession(params),
-    'session/stream': async (params) => {
-      const { session } = this.#opened(params)
-      return this.#streams.add(await session.stream(sendRequest(params)))
+  /** The methods other than those of {@link sessionMethods}. */
+  static readonly methods: Readonly<Record<string, (host: HostMethods, params: Params) => unknown>> = {
+    'agent/create': (host, params) => host.#create(params),
+    'agent/describe': (host) => host.#open.describe(),
+    'agent/listSessions': (host) => host.#open.listSessions(),
+    'agent/closeSession': (host, params) => host.#open.closeSession(stringIn(params, 'sessionId')),
+    'agent/refreshMcpTools': (host) => host.#open.refreshMcpTools(),
+    'agent/disconnectIdleMcp': (host, params) =>
+      host.#open.disconnectIdleMcp(numberIn(params, 'thresholdMs')),
+    'agent/close': (host) => host.close(),
+    'session/open': (host, params) => host.#openSession(params),
+    'session/close': (host, params) => host.#closeSession(params),
+    'session/stream': async (host, params) => {
+      const { session } = host.#opened(params)
+      return host.#streams.add(await session.stream(sendRequest(params)))
     },
-    'session/watch': (params) => {
-      const { session } = this.#opened(params)
+    'session/watch': (host, params) => {
+      const { session } = host.#opened(params)
       const from = optionalNumberIn(params, 'from')
-      return this.#streams.add(session.watch(stringIn(params, 'runId'), from === undefined ? {} : { from }))
+      return host.#streams.add(session.watch(stringIn(params, 'runId'), from === undefined ? {} : { from }))
     },
-    'stream/next': (params) => this.#streams.next(numberIn(params, 'stream')),
-    'stream/close': (params) => this.#streams.close(numberIn(params, 'stream')),
-    'tool/progress': (params) => {
-      this.#opened(params).callbacks.progress(stringIn(params, 'callId'), params['partial'])
+    'stream/next': (host, params) => host.#streams.next(numberIn(params, 'stream')),
+    'stream/close': (host, params) => host.#streams.close(numberIn(params, 'stream')),
+    'tool/progress': (host, params) => {
+      host.#opened(params).callbacks.progress(stringIn(params, 'callId'), params['partial'])
     },
   }
 
@@ -169,27 +171,9 @@ export class HostMethods {
 
 const prefix = '_capstan/'
 
-const ownMethods = [
-  'agent/create',
-  'agent/describe',
-  'agent/listSessions',
-  'agent/closeSession',
-  'agent/refreshMcpTools',
-  'agent/disconnectIdleMcp',
-  'agent/close',
-  'session/open',
-  'session/close',
-  'session/stream',
-  'session/watch',
-  'stream/next',
-  'stream/close',
-  'tool/progress',
-] as const
-type OwnMethod = (typeof ownMethods)[number]
-
 /** The names of all host methods. */
 export const hostMethodNames: readonly string[] = [
-  ...ownMethods,
+  ...Object.keys(HostMethods.methods),
   ...Object.keys(sessionMethods).map((name) => `session/${name}`),
 ].map((name) => `${prefix}${name}`)
 
@@ -214,15 +198,6 @@ function toHostError(error: unknown): unknown {
 function described(session: Session): object {
   const { sessionId, workspace, title, initWarning, hasMemory } = session
   const { tenantId, principal, agentTemplateId, correlationId } = session
-  return {
-    sessionId,
-    workspace,
-    title,
-    initWarning,
-    hasMemory,
-    tenantId,
-    principal,
-    agentTemplateId,
-    correlationId,
-  }
+  const labels = { tenantId, principal, agentTemplateId, correlationId }
+  return { sessionId, workspace, title, initWarning, hasMemory, ...labels }
 }

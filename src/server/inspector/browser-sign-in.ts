@@ -172,6 +172,33 @@ type Link = Code & { readonly digest: string; readonly sessionId: string }
 type KnownVisit = Code & { readonly csrf: string; readonly value: string; readonly linkId: unknown }
 
 /**
+ * Ends the event stream of a browser with its sign-in: every chunk, including heartbeats, is sent only while the visit
+ * is valid. Other responses are returned unchanged.
+ */
+export function whileSignedIn(response: Response, visit: Visit | undefined): Response {
+  const { body, headers } = response
+  if (visit === undefined || body === null || headers.get('content-type') !== 'text/event-stream')
+    return response
+  const reader = body.getReader()
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (!done && visit.isValid()) {
+          controller.enqueue(value)
+          return
+        }
+        controller.close()
+        await reader.cancel()
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(stream, response)
+}
+
+/**
  * Returns the name of the cookie. Browsers share cookies between ports, so the port is in the name, and two servers do
  * not overwrite each other's cookies.
  */

@@ -1,5 +1,4 @@
 import { objectSchema } from '../../tool/object-schema.js'
-import type { Principal } from '../options.js'
 import { ProblemError } from '../problem.js'
 import { readBody } from '../read-body.js'
 import {
@@ -174,11 +173,8 @@ async function signIn(context: RouteContext): Promise<Response> {
   const signedIn = browsers.exchange(code, request)
   if (signedIn === undefined) throw new ProblemError('sign_in_code_invalid')
   const { csrf, setCookie, principal } = signedIn
-  return json(200, shown(principal, csrf), { 'set-cookie': setCookie })
-}
-
-function shown({ id, readsOnly }: Principal, csrf: string): Record<string, unknown> {
-  return { csrf, principal: id, readsOnly }
+  const { id, readsOnly } = principal
+  return json(200, { csrf, principal: id, readsOnly }, { 'set-cookie': setCookie })
 }
 
 function signInOf({ core }: RouteContext): NonNullable<RouteContext['core']['browsers']> {
