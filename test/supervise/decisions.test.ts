@@ -77,7 +77,8 @@ describe.each(kinds)('a supervisor over %s', (kind) => {
     await session.send('Go')
     await session.close()
     const types = peer.events().map(({ event_type }) => event_type)
-    expect(types[0]).toBe('session_start')
+    // Over HTTP each message is a request of its own: a question can arrive before an event that was sent before it.
+    expect(kind === 'http' ? types : types.slice(0, 1)).toContain('session_start')
     expect(types.at(-1)).toBe('session_end')
     expect(types).toEqual(expect.arrayContaining(['post_action', 'post_response', 'success']))
     expect(peer.events('run_lifecycle').map(({ payload }) => payload['status'])).toEqual([
