@@ -121,21 +121,20 @@ def _chunk(delta: Dict[str, Any], finish: Any = None) -> Dict[str, Any]:
 
 
 class CapstanTest(unittest.TestCase):
-    """A test with a workspace of its own. The tests of a class share a Capstan process and its model."""
+    """
+    A test with a workspace of its own. The tests of a class share a Capstan process and its model, and those of all
+    classes do when ``python -m tests`` runs them.
+    """
 
+    is_shared_by_classes = False
     _model: Optional[ModelServer] = None
     _agent: Any = None
     _home: Optional[str] = None
 
     @classmethod
     def tearDownClass(cls) -> None:
-        if cls._agent is not None:
-            cls._agent.close()
-        if cls._model is not None:
-            cls._model.close()
-        if cls._home is not None:
-            shutil.rmtree(cls._home, ignore_errors=True)
-        cls._agent = cls._model = None
+        if not CapstanTest.is_shared_by_classes:
+            close_shared()
 
     def setUp(self) -> None:
         self.base = os.path.realpath(tempfile.mkdtemp(prefix="capstan-python-"))
@@ -144,22 +143,20 @@ class CapstanTest(unittest.TestCase):
         os.mkdir(self.workspace)
 
     def model(self, *script: Reply) -> ModelServer:
-        """The model of the class, with a new script."""
-        kind = type(self)
-        kind._model = kind._model or ModelServer()
-        kind._model.restart(*script)
-        return kind._model
+        """The shared model, with a new script."""
+        CapstanTest._model = CapstanTest._model or ModelServer()
+        CapstanTest._model.restart(*script)
+        return CapstanTest._model
 
     def agent(self, *script: Reply) -> Any:
-        """The agent of the class, whose model follows a script."""
+        """The shared agent, whose model follows a script."""
         from capstan import Agent
 
-        kind = type(self)
         model = self.model(*script)
-        if kind._agent is None:
-            kind._home = tempfile.mkdtemp(prefix="capstan-python-home-")
-            kind._agent = Agent.create(model.acl, user_dir=kind._home)
-        return kind._agent
+        if CapstanTest._agent is None:
+            CapstanTest._home = tempfile.mkdtemp(prefix="capstan-python-home-")
+            CapstanTest._agent = Agent.create(model.acl, user_dir=CapstanTest._home)
+        return CapstanTest._agent
 
     def own_agent(self, *script: Reply) -> Any:
         """An agent in a process of its own."""
@@ -177,12 +174,23 @@ class CapstanTest(unittest.TestCase):
 
     def asked(self) -> List[Dict[str, Any]]:
         """The requests to the model since its last script began."""
-        model = type(self)._model
+        model = CapstanTest._model
         return [] if model is None else model.requests
 
     def write(self, name: str, text: str) -> None:
         with open(os.path.join(self.workspace, name), "w", encoding="utf-8") as file:
             file.write(text)
+
+
+def close_shared() -> None:
+    """End the process and the model that tests share."""
+    if CapstanTest._agent is not None:
+        CapstanTest._agent.close()
+    if CapstanTest._model is not None:
+        CapstanTest._model.close()
+    if CapstanTest._home is not None:
+        shutil.rmtree(CapstanTest._home, ignore_errors=True)
+    CapstanTest._agent = CapstanTest._model = CapstanTest._home = None
 
 
 def tool_results(request: Dict[str, Any]) -> List[str]:

@@ -26,6 +26,11 @@ class ServerTest(CapstanTest):
             file.write(model.acl)
         words = [*find_command(), "server", "--port", "0", "--config", config, "--workspace", self.workspace]
         store = os.path.join(self.base, "store")
+        # A home of its own, except for the compiled code.
+        cache = os.path.expanduser("~/.capstan/cache")
+        os.makedirs(os.path.join(self.base, ".capstan"), 0o700)
+        if os.path.isdir(cache):
+            os.symlink(cache, os.path.join(self.base, ".capstan", "cache"))
         env = {**os.environ, "CAPSTAN_SERVER_TOKEN": TOKEN, "HOME": self.base, "CAPSTAN_LOCAL_MODELS": ""}
         process = subprocess.Popen(
             [*words, "--store", store],

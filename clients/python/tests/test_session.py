@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any, Callable, List
 
-from capstan import Agent, CapstanError, MemorySessionStore, SessionOptions, aio
+from capstan import Agent, CapstanError, MemorySessionStore, SessionOptions, _loop, aio
 
 from capstan._launch import find_command
 
@@ -179,6 +179,31 @@ class SessionTest(CapstanTest):
         model.released.set()
         self.assertEqual(session.send("Go.").text, "Again.")
         self.assertEqual([run.status for run in session.runs()], ["cancelled", "completed"])
+
+    def test_an_interrupt_cancels_a_call_that_has_just_begun(self) -> None:
+        loop = _loop._thread().loop
+        begin = loop.call_soon_threadsafe
+        begun = threading.Event()
+        ended = threading.Event()
+
+        async def wait_long() -> None:
+            begun.set()
+            try:
+                await asyncio.sleep(LONG)
+            except asyncio.CancelledError:
+                ended.set()
+                raise
+
+        def interrupted(*words: Any, **named: Any) -> Any:
+            loop.call_soon_threadsafe = begin  # type: ignore[method-assign]
+            begin(*words, **named)
+            begun.wait(LONG)
+            raise KeyboardInterrupt
+
+        loop.call_soon_threadsafe = interrupted  # type: ignore[method-assign]
+        with self.assertRaises(KeyboardInterrupt):
+            _loop.run(wait_long())
+        self.assertTrue(ended.wait(LONG / 2))
 
     def test_nothing_is_left_of_a_program_that_is_killed(self) -> None:
         program = """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Coroutine, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Coroutine, List, Optional, TypeVar
 
 from ._errors import CapstanError
 
 if TYPE_CHECKING:
     import asyncio
+    import concurrent.futures
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ class _LoopThread:
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on the private loop and wait for its result. An interrupt cancels it."""
-    import asyncio
+    import concurrent.futures
 
     current = _thread()
     if threading.current_thread() is current.thread:
@@ -39,12 +40,39 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
             "In an async callback use capstan.aio, or write the callback as a plain function.",
             "blocking_call_on_loop",
         )
-    future = asyncio.run_coroutine_threadsafe(coroutine, current.loop)
+    result: "concurrent.futures.Future[T]" = concurrent.futures.Future()
+    started: List["asyncio.Task[T]"] = []
+
+    def start() -> None:
+        task = current.loop.create_task(coroutine)
+        started.append(task)
+        task.add_done_callback(lambda done: _copy(done, result))
+
+    def stop() -> None:
+        if started:
+            started[0].cancel()
+        else:
+            coroutine.close()
+
+    # An interrupt can come between any two steps. The loop runs `start` before `stop`, if both were passed to it.
     try:
-        return future.result()
+        current.loop.call_soon_threadsafe(start)
+        return result.result()
     except BaseException:
-        future.cancel()
+        if not result.done():
+            current.loop.call_soon_threadsafe(stop)
         raise
+
+
+def _copy(done: "asyncio.Task[T]", result: "concurrent.futures.Future[T]") -> None:
+    if done.cancelled():
+        result.cancel()
+        return
+    error = done.exception()
+    if error is None:
+        result.set_result(done.result())
+    else:
+        result.set_exception(error)
 
 
 def _thread() -> _LoopThread:
