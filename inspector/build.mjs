@@ -17,6 +17,8 @@ export async function buildInspector(target) {
     resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] }, symlinks: false },
     cwd: folder,
     transform: { target: 'es2022' },
+    // Its warning about slow callbacks would stop the build on a busy machine.
+    checks: { bundlerTimings: false },
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(log.message)
     },

@@ -22,6 +22,7 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { copyLock, npmCommand } from './lock-addresses.mjs'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 export const tsc = 'node_modules/typescript/bin/tsc'
@@ -34,12 +35,33 @@ export function ensureInstalled() {
   const stamp = join(root, 'node_modules/.capstan-installed')
   if (isStamped(stamp, wanted)) return
   console.log('capstan: installing dependencies from package-lock.json …')
-  const npm = process.env['npm_execpath']
   // Install scripts would build the package; the caller decides which build it needs.
-  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const code = npm?.endsWith('.js') ? run(process.execPath, [npm, ...args]) : run('npm', args)
-  if (code !== 0) process.exit(code)
+  const [command = 'npm', ...args] = npmCommand([
+    ...['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+  ])
+  if (!installAside(command, args)) {
+    console.log('capstan: installing again, and asking the registry for the address of each package …')
+    const code = run(command, args)
+    if (code !== 0) process.exit(code)
+  }
   writeFileSync(stamp, wanted)
+}
+
+/** Installs with a lock file that has addresses, in another directory, and moves the packages here. @param {string} command @param {string[]} args */
+function installAside(command, args) {
+  const aside = join(root, `.build/install-${process.pid}`)
+  try {
+    copyLock(root, aside)
+    if (run(command, args, aside) !== 0) return false
+    rmSync(join(root, 'node_modules'), { recursive: true, force: true })
+    renameSync(join(aside, 'node_modules'), join(root, 'node_modules'))
+    return true
+  } catch (error) {
+    console.log(`capstan: ${error instanceof Error ? error.message : error}`)
+    return false
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
 }
 
 /**

@@ -335,6 +335,8 @@ async function putTogether({ modules, groups, output, ...input }) {
       id.startsWith('node:') ||
       isOneOf(id, Object.keys(dependencies)) ||
       (isOneOf(id, Object.keys(peerDependencies)) && !importer?.includes('/node_modules/')),
+    // Its warning about slow callbacks would stop the build on a busy machine.
+    checks: { bundlerTimings: false },
     onLog: (level, log) => {
       // A module that is imported on use and also loaded for another reason is harmless.
       if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message)

@@ -8,7 +8,7 @@ import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { directory, headers, startServer, token } from '../server/support.js'
 import { waysToServe } from '../server/with-worker.js'
 import type { Chat } from './chat.js'
-import { installedPackages, loadPackage } from './install.js'
+import { installedPackages, loadPackage, requirePackage } from './install.js'
 
 const writing = [
   {
@@ -173,7 +173,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(linted).totals).toMatchObject({ errors: 0 })
 
     // The types of the document compile, and name every path.
-    const { default: openapiTS, astToString } = await loadPackage('openapi-typescript')
+    const { default: openapiTS, astToString } = requirePackage('openapi-typescript')
     const types: string = astToString(await openapiTS(JSON.parse(JSON.stringify(server.openapi))))
     for (const path of Object.keys(server.openapi['paths'] as object)) expect(types).toContain(`"${path}"`)
     mkdirSync(join(place, 'types'))

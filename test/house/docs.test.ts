@@ -13,6 +13,11 @@ import { listFiles } from './source-tree.js'
 const timeout = 600_000
 const elsewhere = sharedDirectory()
 
+/** The programs of both parts: starting the compiler twice takes longer than the second part itself. */
+const code: Block[] = []
+let running: Promise<Programs> | undefined
+const runAll = (): Promise<Programs> => (running ??= runPrograms('.build/docs', code, elsewhere))
+
 describe('the documents', { timeout }, () => {
   // DOCS=guides npm test -- house/docs: only the pages whose path contains "guides".
   const only = process.env['DOCS'] ?? ''
@@ -22,11 +27,11 @@ describe('the documents', { timeout }, () => {
   const trials = pairOutputs(
     files.flatMap((file) => extractBlocks(file, readFileSync(join(root, file), 'utf8'))),
   )
+  code.push(...trials.map(({ block }) => block).filter(({ language }) => isProgram(language)))
   let programs: Programs
 
   beforeAll(async () => {
-    const code = trials.map(({ block }) => block).filter(({ language }) => isProgram(language))
-    programs = await runPrograms('.build/docs', code, elsewhere)
+    programs = await runAll()
   }, timeout)
 
   it.skipIf(only !== '')('begin with a README', () => {
@@ -57,10 +62,11 @@ describe('the test of a code block', { timeout }, () => {
     seesNoState: block('mjs', 'console.log(process.env.LEFT, process.exitCode)\n'),
     printsLater: block('js', `setTimeout(() => console.log('later'), 50)\n`),
   }
+  code.push(...Object.values(made))
   let programs: Programs
 
   beforeAll(async () => {
-    programs = await runPrograms('.build/docs-made-up', Object.values(made), elsewhere)
+    programs = await runAll()
   }, timeout)
 
   const attempt = (each: Block, output?: string) =>

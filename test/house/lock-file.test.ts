@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { withAddresses } from '../../scripts/lock-addresses.mjs'
 import { packageJson } from './package-entries.js'
-import { root } from './run.js'
+import { root, run } from './run.js'
 
 type LockedPackage = {
   readonly version?: string
@@ -10,26 +11,73 @@ type LockedPackage = {
   readonly integrity?: string
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
-type LockFile = { readonly version: string; readonly packages: Readonly<Record<string, LockedPackage>> }
+type LockFile = { readonly version?: string; readonly packages: Readonly<Record<string, LockedPackage>> }
 
-const lock: LockFile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+/** The folders of the repository that are installed by themselves. */
+const { stdout } = await run('git', ['ls-files', '--', 'package-lock.json', '**/package-lock.json'], {
+  cwd: root,
+})
+const folders = stdout.trim().split('\n').map(dirname)
 
-describe('the lock file', () => {
+const lockIn = (folder: string): LockFile =>
+  JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8'))
+
+it('the repository has a lock file for itself and for the site', () => {
+  expect(folders).toEqual(expect.arrayContaining(['.', 'site']))
+})
+
+describe.each(folders)('the lock file in %s', (folder) => {
+  const { packages } = lockIn(folder)
+
   it('has a package for every optional dependency, so that npm ci installs on every platform', () => {
-    expect(missingOptional(lock)).toEqual([])
+    expect(missingOptional({ packages })).toEqual([])
   })
 
-  it('has the version of package.json, and names no registry', () => {
-    expect(lock.version).toBe(packageJson.version)
-    expect(lock.packages['']?.version).toBe(packageJson.version)
-    expect(Object.values(lock.packages).flatMap(({ resolved }) => resolved ?? [])).toEqual([])
+  it('names no registry', () => {
+    expect(Object.values(packages).flatMap(({ resolved }) => resolved ?? [])).toEqual([])
   })
 
   it('has an integrity hash for every package', () => {
-    const unchecked = Object.entries(lock.packages).flatMap(([path, { integrity }]) =>
+    const unchecked = Object.entries(packages).flatMap(([path, { integrity }]) =>
       path === '' || integrity !== undefined ? [] : [path],
     )
     expect(unchecked).toEqual([])
+  })
+})
+
+it('the lock file has the version of package.json', () => {
+  const { version, packages } = lockIn('.')
+  expect([version, packages['']?.version]).toEqual([packageJson.version, packageJson.version])
+})
+
+describe('the lock file that npm start and npm test install with', () => {
+  it('has the address of every package in the configured registry, and is the same otherwise', () => {
+    const packages = {
+      '': { version: '1' },
+      'node_modules/one': { version: '1.2.3', integrity: 'sha512-a' },
+      'node_modules/one/node_modules/@scope/two': { version: '2.0.0-rc.1' },
+      'node_modules/alias': { name: '@scope/real', version: '3.0.0' },
+      'node_modules/elsewhere': { version: '4.0.0', resolved: 'git+ssh://host/a.git#1' },
+      'node_modules/linked': { link: true, resolved: '../linked' },
+    }
+    const address = (path: string) => `https://registry.example/npm/${path}`
+    expect(JSON.parse(withAddresses(JSON.stringify({ packages }), address('')))).toEqual({
+      packages: {
+        ...packages,
+        'node_modules/one': {
+          ...packages['node_modules/one'],
+          resolved: address('one/-/one-1.2.3.tgz'),
+        },
+        'node_modules/one/node_modules/@scope/two': {
+          version: '2.0.0-rc.1',
+          resolved: address('@scope/two/-/two-2.0.0-rc.1.tgz'),
+        },
+        'node_modules/alias': {
+          ...packages['node_modules/alias'],
+          resolved: address('@scope/real/-/real-3.0.0.tgz'),
+        },
+      },
+    })
   })
 })
 
@@ -41,7 +89,7 @@ describe('the search for missing packages', () => {
       'node_modules/top/node_modules/inner': { optionalDependencies: { outer: '1', 'not-here': '1' } },
       'node_modules/outer': {},
     }
-    expect(missingOptional({ version: '1', packages })).toEqual([
+    expect(missingOptional({ packages })).toEqual([
       'node_modules/top needs none',
       'node_modules/top/node_modules/inner needs not-here',
     ])

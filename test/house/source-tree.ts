@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { parseAst } from 'vitest/node'
+import { parseAst } from 'rolldown/parseAst'
 import { root } from './run.js'
 
 /** One mention of another module: an import, a re-export, or a type written as `import('…').Name`. */
@@ -86,12 +86,15 @@ export function parseSource(path: string, text: string): SourceFile {
   const found: Reference[] = []
   let computedImports = 0
   const picked = new Map<unknown, string[]>()
-  walk(program, (node) => {
+  const visit = (node: Node): void => {
     if (node.type === 'VariableDeclarator') picked.set(awaited(node['init']), keysOf(node['id']))
     const reference = referenceOf(node, picked.get(node))
     if (reference === 'computed') computedImports++
     else if (reference !== undefined) found.push(reference)
-  })
+  }
+  // Nine files of ten name modules in their statements only. Walking the whole tree takes half as long as parsing it.
+  if (/\bimport\s*(?:[(.]|\/[/*])|\brequire\b|\\u/.test(text)) walk(program, visit)
+  else for (const statement of statements) visit(statement)
   return {
     path,
     references: found,

@@ -77,7 +77,16 @@ async function loadedFiles(program: string): Promise<string[]> {
   return (await loadedModules(program)).files
 }
 
-async function loadedModules(program: string) {
+/** Two tests look at the same program. */
+const loaded = new Map<string, ReturnType<typeof loadModules>>()
+
+function loadedModules(program: string): ReturnType<typeof loadModules> {
+  const known = loaded.get(program) ?? loadModules(program)
+  loaded.set(program, known)
+  return known
+}
+
+async function loadModules(program: string) {
   const script = `
     import { createRequire } from 'node:module'
     const before = new Set(process.moduleLoadList)
