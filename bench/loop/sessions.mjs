@@ -97,9 +97,11 @@ async function heapOfSessions(open, count) {
     for (let at = 0; at < sessions.length; at += 20)
       await Promise.all(sessions.slice(at, at + 20).map((session) => session.send('Read the files.')))
   }
-  // Everything that sessions share exists before the first is counted: code compiled by V8, connections, caches.
+  // Everything that sessions share exists before the first is counted: code compiled by V8, connections, caches. These
+  // sessions rest too, so that the code for that is loaded, and what V8 frees meanwhile is freed.
   const first = Array.from({ length: 100 }, open)
   await use(first)
+  await idle()
   for (const session of first.splice(0)) await session.close()
   const began = await heapInUse()
   const sessions = Array.from({ length: count }, open)

@@ -57,7 +57,7 @@ export function serveAcp(options: AcpOptions): AcpServing {
   // At once, because handlers wait for the work that this cancels.
   connection.signal.addEventListener('abort', () => {
     for (const session of host.sessions()) session.cancel()
-    void host.hostMethods?.close()
+    host.hostMethods?.close().catch((error: unknown) => options.report(messageOf(error)))
   })
   const ended = connection.closed.then(() => host.closeAll())
   return {

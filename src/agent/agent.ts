@@ -340,9 +340,12 @@ export class Agent {
     this.#closing.abort()
     await Promise.all([...this.#served].map(stopServing))
     await this.#asking
-    await this.#sessions.closeAll()
-    await this.#maker.closeMachine()
-    await this.#telemetry?.close?.()
+    try {
+      await this.#sessions.closeAll()
+    } finally {
+      await this.#maker.closeMachine()
+      await this.#telemetry?.close?.()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -36,8 +36,10 @@ export class OpenSessions {
     return open.length > 0
   }
 
+  /** Closes every session, also if one of them fails; throws the first error afterwards. */
   async closeAll(): Promise<void> {
     const ending = [...this.#open].map((session) => session.close())
-    await Promise.all([...ending, ...this.#ending])
+    for (const end of await Promise.allSettled([...ending, ...this.#ending]))
+      if (end.status === 'rejected') throw end.reason
   }
 }

@@ -11,7 +11,7 @@ import { mcpOfToolId } from './permission.js'
 import { formatProjectRules } from './project-rules.js'
 import { quoteArgv } from './quote-argv.js'
 import { formatRule, type Rule } from './rule.js'
-import { createRuleBook, type RuleBook } from './rule-book.js'
+import { addRules, type RuleBook } from './rule-book.js'
 import { type Scope, workspaceRoot } from './scope.js'
 import type { CommandUnit } from './shell/analysis.js'
 
@@ -100,7 +100,7 @@ function rulesFor(
   if (rules.length === 0) return { refused: 'the call needs no rule' }
   // Offer the rules only if they work: no rule can override a pinned ask or cover a word that a pattern cannot
   // express.
-  const tried = createRuleBook({ ...book, rules: [...book.rules, ...rules] })
+  const tried = addRules(book, rules)
   if (judge(expanded, tried).verdict.action !== 'allow')
     return { refused: 'no rule can answer this question permanently' }
   return { rules, text: rules.map(formatRule), caution }

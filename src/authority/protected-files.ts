@@ -1,6 +1,7 @@
 import type { ExpandedCall } from './call.js'
-import { compilePathPattern, matchesPath } from './path-pattern.js'
+import { compilePathPattern, matchesPath, type PathPattern } from './path-pattern.js'
 import type { Rule } from './rule.js'
+import type { Scope } from './scope.js'
 
 /** A pattern and the reason for it. */
 type Reasoned = readonly [pattern: string, reason: string]
@@ -52,12 +53,27 @@ export function approvalNotes({ subjects, scope }: ExpandedCall): string[] {
   const notes = new Set<string>()
   for (const subject of subjects) {
     if (subject.kind !== 'path' || subject.fs !== 'write') continue
-    for (const [pattern, note] of noted) {
-      const compiled = compilePathPattern(pattern, { scope, use: 'restrict', loose: true })
-      if (matchesPath(compiled, subject.path)) notes.add(`${subject.path.path}: ${note}`)
+    for (const { pattern, note } of notedPatterns(scope)) {
+      if (matchesPath(pattern, subject.path)) notes.add(`${subject.path.path}: ${note}`)
     }
   }
   return [...notes]
+}
+
+type NotedPattern = { readonly pattern: PathPattern; readonly note: string }
+
+/** The patterns of each scope, compiled when a write in it is first asked about. */
+const compiledNotes = new WeakMap<Scope, readonly NotedPattern[]>()
+
+function notedPatterns(scope: Scope): readonly NotedPattern[] {
+  const known = compiledNotes.get(scope)
+  if (known !== undefined) return known
+  const made = noted.map(([pattern, note]) => ({
+    pattern: compilePathPattern(pattern, { scope, use: 'restrict', loose: true }),
+    note,
+  }))
+  compiledNotes.set(scope, made)
+  return made
 }
 
 function write(pattern: string): Pick<Rule, 'permission' | 'pattern' | 'source' | 'pinned' | 'loose'> {

@@ -60,18 +60,40 @@ export type MatchingRule = {
 
 /** Creates a rule book. Throws `RuleError` for the first rule that cannot be used. */
 export function createRuleBook(options: RuleBookOptions): RuleBook {
+  const { rules, scope } = options
+  return bookOf(
+    options,
+    rules.map((rule, order) => compileRule(rule, order, scope)),
+  )
+}
+
+/**
+ * Returns a rule book with more rules. The rules of the given one are not compiled again, which takes most of the time
+ * of creating a book. Throws `RuleError` for the first new rule that cannot be used.
+ */
+export function addRules(book: RuleBook, added: readonly Rule[]): RuleBook {
+  const known = compiledRules.get(book)
+  const rules = [...book.rules, ...added]
+  if (known === undefined) return createRuleBook({ ...book, rules })
+  const more = added.map((rule, at) => compileRule(rule, known.length + at, book.scope))
+  return bookOf({ ...book, rules }, [...known, ...more])
+}
+
+/** The compiled rules of each book, in their order. */
+const compiledRules = new WeakMap<RuleBook, readonly CompiledRule[]>()
+
+function bookOf(options: RuleBookOptions, compiled: readonly CompiledRule[]): RuleBook {
   const { rules, scope, defaultDecision = 'ask', doubts = 'ask', explicitDefault = false } = options
   const { defaultReason = 'permissionPolicy.defaultDecision', anyPort = false } = options
   const shelves = new Map<string, RuleIndex>()
   const wildcards: Entry[] = []
   const ignored: Rule[] = []
-  for (const [order, rule] of rules.entries()) {
-    const compiled = compileRule(rule, order, scope)
-    if (rule.untrusted && rule.action === 'allow') ignored.push(rule)
-    else shelve(compiled, shelves, wildcards)
+  for (const one of compiled) {
+    if (one.rule.untrusted && one.rule.action === 'allow') ignored.push(one.rule)
+    else shelve(one, shelves, wildcards)
   }
   const confinesReading = explicitDefault && defaultDecision !== 'allow' && allowsReadingPart(rules, scope)
-  return {
+  const book: RuleBook = {
     rules,
     scope,
     defaultDecision,
@@ -85,6 +107,8 @@ export function createRuleBook(options: RuleBookOptions): RuleBook {
     restrictsReading: confinesReading || restrictsReading(rules),
     confinesReading,
   }
+  compiledRules.set(book, compiled)
+  return book
 }
 
 /** Returns every rule that matches one subject of a call, the most specific first. */

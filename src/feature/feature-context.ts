@@ -121,7 +121,7 @@ export interface SessionTools {
   /** Shows tools to the model from the next round. */
   offer(names: readonly string[]): void
   addAll(tools: readonly AnyTool[]): void
-  remove(name: string): boolean
+  removeAll(names: readonly string[]): void
   /** Whether this is one of the tools that only the host can call. */
   isHostTool(tool: AnyTool): boolean
 }

@@ -9,19 +9,49 @@ export function redactValue<Value>(value: Value, redact: (text: string) => strin
 }
 
 /**
- * Whether a check of a value's JSON text shows that nothing in the value has to be rewritten. Every record of a log is
- * checked and very few change: V8 serializes and searches a text faster than this code can traverse a value.
+ * Returns the JSON text of each value, if a check of the texts shows that nothing in the values has to be rewritten.
+ * Every record of a log is checked and very few change: V8 serializes and searches a text faster than this code can
+ * traverse a value. The texts are returned because the caller writes them.
  */
-export function isFineAsJson(value: unknown, isFine: (json: string) => boolean): boolean {
+export function jsonIfFine(
+  values: readonly unknown[],
+  isFine: (json: string) => boolean,
+): string[] | undefined {
+  const texts: string[] = []
   try {
-    const json = JSON.stringify(value)
-    // The depth of a value is at most the number of its objects and arrays.
-    const isShallow = json.length < 2 * deepest || json.split('{').length + json.split('[').length <= deepest
-    return isShallow && isFine(json)
+    for (const value of values) {
+      const json = JSON.stringify(value)
+      if (!isFine(json) || !isShallow(value, json)) return undefined
+      texts.push(json)
+    }
+    return texts
   } catch {
-    // The value is too deeply nested for JSON.stringify.
-    return false
+    // A value is too deeply nested for JSON.stringify.
+    return undefined
   }
+}
+
+/**
+ * Whether a value is nested less deeply than the maximum. Its depth is at most the number of brackets in its JSON text;
+ * only values with many brackets, such as the text of a program, are traversed.
+ */
+function isShallow(value: unknown, json: string): boolean {
+  return json.length + 2 < 2 * deepest || hasFewBrackets(json) || !isNested(value, deepest - 1)
+}
+
+function hasFewBrackets(json: string): boolean {
+  // The data of a record is one level below the record.
+  let count = 1
+  for (const bracket of ['{', '['])
+    for (let at = json.indexOf(bracket); at >= 0; at = json.indexOf(bracket, at + 1))
+      if (++count >= deepest) return false
+  return true
+}
+
+/** Whether a value has objects or arrays at this depth. */
+function isNested(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((member) => isNested(member, depth - 1))
 }
 
 /** The maximum depth. Nothing reads JSON that is nested deeper, and it must not overflow the stack here. */

@@ -71,14 +71,23 @@ function unknownEvent(event: string): string {
   return `Invalid hook event type: '${event.slice(0, 100)}'. Expected one of: ${hookEventNames.join(', ')}.${hint}`
 }
 
+/** Shared, because every session has its own copy of each hook. */
+const usualConfig: Required<HookConfig> = {
+  priority: 100,
+  timeoutMs: 30_000,
+  asyncExecution: false,
+  maxRetries: 0,
+}
+
 function readConfig(config: unknown): Required<HookConfig> {
+  if (config === undefined) return usualConfig
   const given = checkFields<HookConfig>('config', config, {
     priority: 'number',
     timeoutMs: 'number',
     asyncExecution: 'boolean',
     maxRetries: 'number',
   })
-  const { priority = 100, timeoutMs = 30_000, asyncExecution = false, maxRetries = 0 } = given
+  const { priority, timeoutMs, asyncExecution, maxRetries } = { ...usualConfig, ...given }
   if (!(timeoutMs > 0) || timeoutMs > maxTimeoutMs)
     throw new HookError(`config.timeoutMs is ${timeoutMs}: it must be above 0 and at most ${maxTimeoutMs}`)
   if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > maxAllowedRetries)

@@ -54,8 +54,11 @@ export function compileMatcher(event: HookEventName, matcher: unknown): Compiled
   if (given.skill !== undefined) tests.push(skillTest(given.skill))
   if (given.commandPattern !== undefined) tests.push(commandTest(given.commandPattern))
   if (given.pathPattern !== undefined) tests.push(pathTest(given.pathPattern))
-  return (payload, place) => tests.every((test) => test(payload, place))
+  return tests.length === 0 ? matchesAll : (payload, place) => tests.every((test) => test(payload, place))
 }
+
+/** Shared, because every session has its own copy of each hook. */
+const matchesAll: CompiledMatcher = () => true
 
 function checkSubject(event: HookEventName, given: HookMatcher): void {
   const { about } = factsOf(event)

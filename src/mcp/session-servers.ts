@@ -320,11 +320,9 @@ export class SessionServers {
     const registry = this.#session.tools
     const servers = this.#servers?.all() ?? []
     const offered = new Set(servers.flatMap(({ tools }) => tools.map(({ name }) => name)))
-    for (const name of [...this.#added.keys()])
-      if (!offered.has(name)) {
-        registry.remove(name)
-        this.#added.delete(name)
-      }
+    const withdrawn = [...this.#added.keys()].filter((name) => !offered.has(name))
+    registry.removeAll(withdrawn)
+    for (const name of withdrawn) this.#added.delete(name)
     for (const { tools } of servers) {
       const fresh = tools.filter((tool) => this.#added.get(tool.name) !== tool && this.#isFree(tool.name))
       for (const tool of fresh) this.#added.set(tool.name, tool)

@@ -34,10 +34,8 @@ export type PendingConfirmation = {
   readonly fromBefore?: true
 }
 
-/** Questions that outlive their process. */
+/** Saves questions, so that they outlive their process. */
 export type SavedQuestions = {
-  /** The questions that an earlier process left open. */
-  readonly waiting: readonly ToolQuestion[]
   /** Records a question before the user is asked; undefined when it cannot outlive the process. */
   asked(request: AskRequest, expiresAtMs: number | undefined): Promise<void> | undefined
   refused(callId: string, message: string): void
@@ -48,7 +46,7 @@ export type ConfirmationOptions = {
   readonly policy: ConfirmationPolicy
   /** The host's handler. Calls that it is asked about can still be answered by `confirm`. */
   readonly onAsk?: AskHandler | undefined
-  readonly laneOf: (toolName: string) => Lane
+  laneOf(toolName: string): Lane
   /** The real path of the workspace. */
   readonly root: string
   readonly kept?: SavedQuestions | undefined
@@ -58,28 +56,49 @@ export type ConfirmationOptions = {
 
 /** Creates the registry of calls that wait for an approval in a session. */
 export function openConfirmations(kernel: SessionKernel): Confirmations {
-  const { options, root } = kernel
-  return new Confirmations({
-    policy: options.confirmationPolicy ?? {},
-    onAsk: options.onAsk,
-    laneOf: (toolName) => laneOfKind(kernel.tools.get(toolName)?.kind ?? 'other'),
-    root,
-    kept: savedQuestions(kernel),
-    emit: kernel.emit,
-    now: kernel.now,
-  })
+  const { restored, log } = kernel
+  const isResumed = restored !== undefined && log.recorder !== undefined
+  return new Confirmations(
+    new KernelOptions(kernel),
+    isResumed ? waitingQuestions(restored, log.conversation) : [],
+  )
 }
 
-/** Returns the questions that outlive the process. */
-function savedQuestions({ restored, log: { recorder } }: SessionKernel): SavedQuestions | undefined {
-  return (
-    recorder && {
-      waiting: restored === undefined ? [] : waitingQuestions(restored, recorder.conversation),
-      asked: (request, expiresAtMs) => recorder.asked(request, expiresAtMs),
-      refused: (callId, message) => recorder.refused(callId, message),
-      isSame: (saved, request) => recorder.isSame(saved, request),
-    }
-  )
+/** The options of a session's confirmations. Copies nothing, because every waiting session has one. */
+class KernelOptions implements ConfirmationOptions {
+  readonly #kernel: SessionKernel
+
+  constructor(kernel: SessionKernel) {
+    this.#kernel = kernel
+  }
+
+  get policy(): ConfirmationPolicy {
+    return this.#kernel.options.confirmationPolicy ?? {}
+  }
+
+  get onAsk(): AskHandler | undefined {
+    return this.#kernel.options.onAsk
+  }
+
+  get root(): string {
+    return this.#kernel.root
+  }
+
+  get kept(): SavedQuestions | undefined {
+    return this.#kernel.log.recorder
+  }
+
+  get emit(): SessionKernel['emit'] {
+    return this.#kernel.emit
+  }
+
+  laneOf(toolName: string): Lane {
+    return laneOfKind(this.#kernel.tools.get(toolName)?.kind ?? 'other')
+  }
+
+  now(): number {
+    return this.#kernel.now()
+  }
 }
 
 const usualTimeoutMs = 30_000
@@ -95,9 +114,9 @@ export class Confirmations {
   /** The questions of earlier processes. */
   #before: Map<string, Before> | undefined
 
-  constructor(options: ConfirmationOptions) {
+  /** `saved` are the questions that an earlier process left open. */
+  constructor(options: ConfirmationOptions, saved: readonly ToolQuestion[] = []) {
     this.#options = options
-    const saved = options.kept?.waiting ?? []
     if (saved.length > 0) this.#before = new Map(saved.map((question) => [question.callId, { question }]))
   }
 

@@ -116,7 +116,7 @@ async function openWorkspaceOf(kernel: SessionKernel): Promise<Workspace> {
     ...common,
     root,
     roots: options.roots,
-    places: kernel.engine.places.current,
+    places: () => kernel.engine.places.current(),
     copyOf: copiedBy(kernel),
   })
 }

@@ -59,6 +59,45 @@ test('distinguishes keys that look the same in a row', () => {
 })
 
 test('keeps objects with new keys unchanged once a thousand sets of keys are known', () => {
-  const values = Array.from({ length: 1_200 }, (_, at) => ({ [`key ${at}`]: at }))
-  for (const value of values) expect(restored(value)).toStrictEqual(value)
+  for (let at = 0; at < 1_100; at++) flatten({ [`key ${at}`]: at })
+  const values = [{ new: true, type: 'a' }, { newer: undefined }, [{ newest: { list: [{}] } }]]
+  for (const value of values) {
+    expect(flatten(value)).toBeTypeOf('string')
+    expect(restored(value)).toStrictEqual(value)
+  }
+})
+
+/** Any sequence of code units. Strings of fast-check's unit `binary` take a second to prepare. */
+const anyText = fc.array(fc.nat(0xffff), { maxLength: 40 }).map((units) => String.fromCharCode(...units))
+
+test('keeps texts of every script, halves of a surrogate pair, and repeated texts', () => {
+  const text = 'ä € 😀 \u0000 \ud83d'.repeat(5)
+  const value = { one: text, list: [text, { two: text, three: '[2,0]' }], last: '\udc00' }
+  expect(restored(value)).toStrictEqual(value)
+  fc.assert(
+    fc.property(fc.array(anyText), (texts) => {
+      expect(restored([...texts, ...texts])).toStrictEqual([...texts, ...texts])
+    }),
+  )
+})
+
+test('keeps numbers that JSON does not have', () => {
+  const value = [Number.NaN, -0, Number.POSITIVE_INFINITY, 0.1, 2 ** 60, 10n]
+  expect(restored(value)).toStrictEqual(value)
+})
+
+test('stores repeated messages in a string that is shorter than one of them', () => {
+  const text = Array.from({ length: 100 }, (_, at) => `export const value${at} = ${at}`).join('\n')
+  const flat = flatten([
+    { type: 'text', text },
+    { type: 'result', output: text },
+  ])
+  expect(flat).toBeTypeOf('string')
+  expect(flat?.length).toBeLessThan(text.length / 2)
+})
+
+test('does not compress texts that are so long that other sessions would wait', () => {
+  const value = { text: 'x'.repeat(100_000) }
+  expect(flatten(value)).toBeInstanceOf(Array)
+  expect(restored(value)).toStrictEqual(value)
 })

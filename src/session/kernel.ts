@@ -37,7 +37,7 @@ import type { ToolRegistry } from './tool-registry.js'
 import { Trace } from './trace.js'
 
 /** Calls `takeTurn` of sessions that have been idle for a second. */
-const resting = new Turns(1_000, { maxAtOnce: 100 })
+const resting = new Turns(1_000, { maxAtOnce: 20 })
 
 /**
  * The core of a session: its queue of runs, its life cycle and its events. Everything else is a separate part. It calls
@@ -235,8 +235,7 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
       await this.#states.close()
     } finally {
       await this.engine.close()
-      // The failure of the log was reported before.
-      await this.spending.save().catch(() => undefined)
+      this.spending.saveLast()
       await this.log.close()
     }
   }

@@ -4,6 +4,9 @@ import type { OpenPlaces } from '../workspace/open-workspace.js'
 import { SessionOptionError } from './errors.js'
 import type { SessionOptions } from './options.js'
 
+/** A shared object, because most sessions have none. */
+const noPlaces: OpenPlaces = { adHoc: [], userData: [] }
+
 /** The directories outside the workspace that a session can access. Subagents share those of their parent. */
 export class OutsideDirectories {
   readonly #root: string
@@ -12,14 +15,19 @@ export class OutsideDirectories {
   /** `root` is the base of relative paths. */
   constructor(root: string, { adHocFiles = [], userDataDir }: SessionOptions) {
     this.#root = root
-    this.#open = {
-      adHoc: this.#directoriesOf(adHocFiles),
-      userData: userDataDir === undefined ? [] : [directory(resolve(root, userDataDir), 'userDataDir')],
-    }
+    const isNone = adHocFiles.length === 0 && userDataDir === undefined
+    this.#open = isNone
+      ? noPlaces
+      : {
+          adHoc: this.#directoriesOf(adHocFiles),
+          userData: userDataDir === undefined ? [] : [directory(resolve(root, userDataDir), 'userDataDir')],
+        }
   }
 
   /** Returns the current directories; a new object after each change. */
-  readonly current = (): OpenPlaces => this.#open
+  current(): OpenPlaces {
+    return this.#open
+  }
 
   /** Replaces the list of open files. */
   setAdHocFiles(paths: readonly string[]): void {

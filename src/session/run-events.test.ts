@@ -47,6 +47,21 @@ describe('the events of a run', () => {
     expect(events.count).toBe(3)
   })
 
+  it('keep the exact time of each, by any clock', () => {
+    const times = fc.array(fc.oneof(fc.double(), fc.integer({ min: 0, max: 2 ** 45 })), { minLength: 1 })
+    fc.assert(
+      fc.property(times, (given) => {
+        const events = new RunEvents(1_000)
+        for (const [at, time] of given.entries()) events.add(turn(at), time)
+        events.add(end, given[0] ?? 0)
+        const before = events.list()
+        events.rest()
+        expect(events.count).toBe(given.length + 1)
+        expect(events.list()).toStrictEqual(before)
+      }),
+    )
+  })
+
   it('can be read from any position, whenever they arrive and however many are stored', async () => {
     const times = fc.record({
       before: fc.nat(60),

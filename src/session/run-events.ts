@@ -15,17 +15,20 @@ const maxPieces = 1_000
 /** Longer lists are mostly pieces of text, which are small or already shared. */
 const maxFlattened = 256
 
-/** The shared empty list of runs without events. */
+/** The shared empty lists of runs without events in memory. */
 const noEvents: AgentEvent[] = []
+const noTimes: number[] = []
 
 /** The events of one run, in memory up to a maximum number; the oldest are dropped first and counted. */
 export class RunEvents {
   readonly #most: number
   #kept: AgentEvent[] = noEvents
-  /** The events in a smaller form, while the session waits. The objects are created again for each reader. */
+  /** The events and times in a smaller form, while the session waits. They are created again for each reader. */
   #flat: FlatValue | undefined
+  /** The number of events in `#flat`. */
+  #flatCount = 0
   /** The time of each event, in a separate array: most events are a few letters of text, and few are read again. */
-  #times: number[] = []
+  #times: number[] = noTimes
   /**
    * Pieces of one or two characters, by their text: a model can send a million of them, and equal ones share one
    * object.
@@ -48,11 +51,15 @@ export class RunEvents {
   /** The number of events, including dropped ones. */
   get count(): number {
     if (this.#load !== undefined) return this.#lastLoaded
-    return this.#numbers?.at(-1) ?? this.#dropped + this.#times.length
+    const inMemory = this.#flat === undefined ? this.#times.length : this.#flatCount
+    return this.#numbers?.at(-1) ?? this.#dropped + inMemory
   }
 
   add(event: AgentEvent, timestampMs: number): void {
-    if (this.#kept === noEvents) this.#kept = []
+    if (this.#kept === noEvents) {
+      this.#kept = []
+      this.#times = []
+    }
     this.#kept.push(this.#shared(event))
     this.#times.push(timestampMs)
     // In bulk, because each single shift would move all other elements.
@@ -86,8 +93,11 @@ export class RunEvents {
   }
 
   #loaded(): void {
-    if (this.#flat !== undefined && this.#kept === noEvents)
-      this.#kept = unflatten(this.#flat) as AgentEvent[]
+    if (this.#flat !== undefined && this.#kept === noEvents) {
+      const { events, times } = unflatten(this.#flat) as FlatEvents
+      this.#kept = events
+      this.#times = timesFrom(times)
+    }
     const load = this.#load
     if (load === undefined) return
     this.#load = undefined
@@ -165,13 +175,19 @@ export class RunEvents {
   /** Stores the events in a smaller form, after the run has ended. */
   rest(): void {
     if (!this.#ended || this.#load !== undefined || this.#kept.length > maxFlattened) return
-    this.#flat ??= flatten(this.#kept)
+    if (this.#flat === undefined) {
+      const flat: FlatEvents = { events: this.#kept, times: flatTimes(this.#times) }
+      this.#flatCount = this.#times.length
+      this.#flat = flatten(flat)
+    }
     this.#release()
   }
 
   /** Releases the objects that were created for a reader. */
   #release(): void {
-    if (this.#flat !== undefined) this.#kept = noEvents
+    if (this.#flat === undefined) return
+    this.#kept = noEvents
+    this.#times = noTimes
   }
 
   #placed(event: AgentEvent, at: number): RunEvent {
@@ -193,4 +209,24 @@ export class RunEvents {
       if (signal !== undefined) unfollow = onAbort(signal, wake)
     })
   }
+}
+
+type FlatEvents = { readonly events: AgentEvent[]; readonly times: FlatTimes }
+
+/** Times, or the first time and the differences to the ones before, which are shorter in a compressed text. */
+type FlatTimes = { readonly isDifferences: boolean; readonly values: number[] }
+
+function flatTimes(times: number[]): FlatTimes {
+  // Adding differences of other numbers could result in another time.
+  if (!times.every(Number.isSafeInteger)) return { isDifferences: false, values: times }
+  return { isDifferences: true, values: times.map((time, at) => time - (times[at - 1] ?? 0)) }
+}
+
+function timesFrom({ isDifferences, values }: FlatTimes): number[] {
+  if (!isDifferences) return values
+  let time = 0
+  return values.map((difference) => {
+    time += difference
+    return time
+  })
 }

@@ -6,7 +6,8 @@ export class RunQueue {
   /** The active run. */
   active: ActiveRun | undefined
   readonly #sessionId: string
-  readonly #open = new Map<string, ActiveRun>()
+  /** A list, because an empty one takes less memory than a map, and it is short. */
+  #open: readonly ActiveRun[] = []
   /** Settles when all runs so far have ended, and never rejects. */
   #settled: Promise<unknown> = Promise.resolve()
   #exclusive = false
@@ -17,12 +18,12 @@ export class RunQueue {
 
   /** Whether a run is active or queued, or the session itself is being changed. */
   get isBusy(): boolean {
-    return this.#open.size > 0 || this.#exclusive
+    return this.#open.length > 0 || this.#exclusive
   }
 
   /** Whether a run that has not ended is open. A run that has reported its end may still be cleaning up. */
   get hasUnended(): boolean {
-    return this.#exclusive || [...this.#open.values()].some((run) => !run.ended)
+    return this.#exclusive || this.#open.some((run) => !run.ended)
   }
 
   /** Settles when all runs so far have ended, and never rejects. */
@@ -31,19 +32,21 @@ export class RunQueue {
   }
 
   has(runId: string): boolean {
-    return this.#open.has(runId)
+    return this.#find(runId) !== undefined
   }
 
   /** Adds a run. Returns a promise that it must await before it starts; undefined when no run is before it. */
   add(run: ActiveRun): Promise<unknown> | undefined {
     const others = this.isBusy ? this.#settled : undefined
-    this.#open.set(run.id, run)
+    this.#open = [...this.#open, run]
     return others
   }
 
   /** Removes a run as soon as its result has settled. Call it once the run has started. */
   removeAtEnd(run: ActiveRun): void {
-    run.result = run.result.finally(() => this.#open.delete(run.id))
+    run.result = run.result.finally(() => {
+      this.#open = this.#open.filter((one) => one !== run)
+    })
     // A run that was cancelled while it was queued ends before the runs ahead of it. Results are not stored here: each
     // would reference all earlier ones.
     this.#after(run.result)
@@ -63,11 +66,15 @@ export class RunQueue {
 
   /** Returns false when no such run is queued or active. */
   cancel(runId: string, reason: string): boolean {
-    return this.#open.get(runId)?.cancel(reason) ?? false
+    return this.#find(runId)?.cancel(reason) ?? false
   }
 
   cancelAll(reason: string): void {
-    for (const run of [...this.#open.values()]) run.cancel(reason)
+    for (const run of this.#open) run.cancel(reason)
+  }
+
+  #find(runId: string): ActiveRun | undefined {
+    return this.#open.find(({ id }) => id === runId)
   }
 
   #after(work: Promise<unknown>): void {

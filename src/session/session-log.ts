@@ -1,11 +1,12 @@
 import { forgetHistory } from '../model/append-only.js'
+import type { Durability, SessionStore } from '../store/session-store.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { backendAddress } from '../workspace/backend/backend.js'
-import { FileChanges, hostCalls } from './history/file-changes.js'
+import { FileChanges, type FileChangesOptions, hostCalls } from './history/file-changes.js'
 import { InterruptedCalls } from './interrupted-calls.js'
 import { createRecordedConversation, type RecordedConversation } from './journal/recorded-conversation.js'
-import { optionsToKeep } from './journal/restore.js'
-import { SessionRecorder } from './journal/session-recorder.js'
+import { optionsToKeep, type RestoredSession } from './journal/restore.js'
+import { SessionRecorder, type SessionRecorderOptions } from './journal/session-recorder.js'
 import type { SessionKernel } from './kernel.js'
 import { backendOf, childRow } from './setup.js'
 import { SessionTitle } from './title.js'
@@ -42,7 +43,7 @@ export class SessionLog {
   titleAfter(prompt: string): void {
     if (this.title.current !== undefined || !this.conversation.isEmpty) return
     const title = this.title.takeFrom(this.#kernel.redactor.withoutKeys?.(prompt) ?? prompt)
-    if (title !== undefined) this.recorder?.title(title)
+    if (title !== undefined) this.recorder?.noteSession({ title })
   }
 
   /** Drops what can be rebuilt from the rest. Called between runs. */
@@ -55,7 +56,7 @@ export class SessionLog {
 
   async close(): Promise<void> {
     const title = this.title.toRepeat
-    if (title !== undefined && !this.conversation.isEmpty) this.recorder?.title(title)
+    if (title !== undefined && !this.conversation.isEmpty) this.recorder?.noteSession({ title })
     await this.recorder?.close()
   }
 }
@@ -70,31 +71,79 @@ export function addressOf({ setup }: SessionKernel): string {
 }
 
 function createRecorder(kernel: SessionKernel, title: SessionTitle): SessionRecorder | undefined {
-  const { options, sessionId, agentId, restored, labels, parent, redactor } = kernel
-  const { sessionStore: store } = options
+  const { sessionStore: store } = kernel.options
   if (store === undefined) return undefined
-  return new SessionRecorder({
-    store,
-    sessionId,
-    holder: `a session of the agent '${agentId}'`,
-    durability: options.durability,
-    restored,
-    redact: redactor.record,
-    isClean: redactor.isCleanRecord,
-    hide: redactor.withoutKeys,
-    row: () => ({
+  return new SessionRecorder(new RecorderOptions(kernel, store, title))
+}
+
+/** The options of a session's recorder. Copies nothing, because every waiting session has one. */
+class RecorderOptions implements SessionRecorderOptions {
+  readonly #kernel: SessionKernel
+  readonly #title: SessionTitle
+  readonly store: SessionStore
+
+  constructor(kernel: SessionKernel, store: SessionStore, title: SessionTitle) {
+    this.#kernel = kernel
+    this.#title = title
+    this.store = store
+  }
+
+  get sessionId(): string {
+    return this.#kernel.sessionId
+  }
+
+  get holder(): string {
+    return `a session of the agent '${this.#kernel.agentId}'`
+  }
+
+  get durability(): Durability | undefined {
+    return this.#kernel.options.durability
+  }
+
+  get restored(): RestoredSession | undefined {
+    return this.#kernel.restored
+  }
+
+  get redact(): SessionRecorderOptions['redact'] {
+    return this.#kernel.redactor.record
+  }
+
+  get isClean(): SessionRecorderOptions['isClean'] {
+    return this.#kernel.redactor.isCleanRecord
+  }
+
+  get hide(): SessionRecorderOptions['hide'] {
+    return this.#kernel.redactor.withoutKeys
+  }
+
+  /** A function that can be passed on without its object. */
+  get now(): () => number {
+    return this.#kernel.now
+  }
+
+  row(): ReturnType<SessionRecorderOptions['row']> {
+    const { agentId, labels, options, parent } = this.#kernel
+    return {
       agent: agentId,
-      workspaceRoot: addressOf(kernel),
+      workspaceRoot: addressOf(this.#kernel),
       labels: { ...labels },
-      ...omitUndefined({ title: title.current }),
+      ...omitUndefined({ title: this.#title.current }),
       options: optionsToKeep({ ...options, ...parent?.savedOptions }),
       ...childRow(parent),
-    }),
-    runId: () => kernel.activeRunId,
-    onDamage: (message) => kernel.emit({ type: 'notice', source: 'store', message }),
-    now: kernel.now,
-    newId: () => kernel.newId(),
-  })
+    }
+  }
+
+  runId(): string | undefined {
+    return this.#kernel.activeRunId
+  }
+
+  onDamage(message: string): void {
+    this.#kernel.emit({ type: 'notice', source: 'store', message })
+  }
+
+  newId(): string {
+    return this.#kernel.newId()
+  }
 }
 
 /**
@@ -116,21 +165,32 @@ function unsavedConversation(kernel: SessionKernel): RecordedConversation {
 
 /** Records the changes that tools make to files, with what is needed to undo them. */
 function watchChanges(kernel: SessionKernel, recorder: SessionRecorder | undefined): FileChanges {
-  const redact = kernel.redactor.record
-  return new FileChanges({
-    restored: kernel.restored?.changes,
-    keep: recorder && {
-      note: (note) => recorder.change(note),
-      writeImage: (bytes) => recorder.writeImage(bytes),
-      readImage: (digest) => recorder.readImage(digest),
-    },
-    // A file can only be restored unchanged, so a file with a secret is not saved at all.
-    mayKeep:
-      redact &&
-      ((bytes) => {
-        const text = new TextDecoder().decode(bytes)
-        return redact(text) === text
-      }),
-    now: kernel.now,
-  })
+  return new FileChanges(new ChangesOptions(kernel, recorder))
+}
+
+/** The options of a session's file changes. Copies nothing, because every waiting session has one. */
+class ChangesOptions implements FileChangesOptions {
+  readonly #kernel: SessionKernel
+  readonly keep: SessionRecorder | undefined
+
+  constructor(kernel: SessionKernel, recorder: SessionRecorder | undefined) {
+    this.#kernel = kernel
+    this.keep = recorder
+  }
+
+  get restored(): FileChangesOptions['restored'] {
+    return this.#kernel.restored?.changes
+  }
+
+  /** A file can only be restored unchanged, so a file with a secret is not saved at all. */
+  mayKeep(bytes: Uint8Array): boolean {
+    const redact = this.#kernel.redactor.record
+    if (redact === undefined) return true
+    const text = new TextDecoder().decode(bytes)
+    return redact(text) === text
+  }
+
+  now(): number {
+    return this.#kernel.now()
+  }
 }

@@ -49,8 +49,9 @@ import { omitUndefined } from '../tool/omit-undefined.js'
 import type { QuestionAnswers } from '../tool/session-services.js'
 import type { AnySchema, SchemaOutput } from '../tool/standard-schema.js'
 import type { ToolResult } from '../tool/tool-result.js'
-import { hostVerifier, verifyFeature } from '../verify/feature.js'
+import { verifyFeature } from '../verify/feature.js'
 import { formatVerificationSummary, type GivenReport, type VerificationPreset } from '../verify/index.js'
+import { hostVerifier } from '../verify/verification.js'
 import type { CommitOutcome, DiscardOutcome } from '../workspace/backend/backend.js'
 import type { AgentResult } from './agent-result.js'
 import { askAside, type SideAnswer } from './btw.js'
@@ -105,7 +106,8 @@ export class Session extends SessionHandle {
     super(kernel)
     const { signal } = setup.options
     if (signal === undefined) return
-    const undo = onAbort(signal, () => void this.close())
+    // Every call of `close` gets the same error.
+    const undo = onAbort(signal, () => void this.close().catch(() => undefined))
     kernel.signal.addEventListener('abort', undo, { once: true })
   }
 
@@ -165,7 +167,10 @@ export class Session extends SessionHandle {
     await kernelOf(this).log.recorder?.flush()
   }
 
-  /** Cancels the active run, queued runs and open questions, and ends all processes. Later calls are rejected. */
+  /**
+   * Cancels the active run, queued runs and open questions, and ends all processes. Later calls are rejected. Rejects
+   * if the last records could not be written and no other call has reported it.
+   */
   async close(): Promise<void> {
     await kernelOf(this).close()
   }

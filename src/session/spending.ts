@@ -112,11 +112,21 @@ export class SpendingAccount {
 
   /** Writes the spending outside runs to the log, which has no other record of it. */
   async save(): Promise<void> {
+    const spending = this.#unsaved()
+    if (spending !== undefined) await this.#kernel.log.recorder?.session({ spending })
+  }
+
+  /** Like `save`, with the last record of the session. */
+  saveLast(): void {
+    const spending = this.#unsaved()
+    if (spending !== undefined) this.#kernel.log.recorder?.noteSession({ spending })
+  }
+
+  #unsaved(): ReturnType<typeof spendingRow> | undefined {
     const { totalTokens } = this.#outside.usage
-    const { recorder } = this.#kernel.log
-    if (totalTokens === this.#outsideSaved || !recorder?.isOpen) return
+    if (totalTokens === this.#outsideSaved || !this.#kernel.log.recorder?.isOpen) return undefined
     this.#outsideSaved = totalTokens
-    await recorder.session({ spending: spendingRow(this.#outside) })
+    return spendingRow(this.#outside)
   }
 }
 

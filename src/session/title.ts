@@ -64,6 +64,9 @@ export function titleProblem(title: unknown): string | undefined {
     : undefined
 }
 
+/** Not a literal: for one with `\p`, V8 reads tables of all characters when it parses this file. */
+const blank = '[\\s\\p{Cc}]+'
+
 function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+  return text.replace(new RegExp(blank, 'gu'), ' ').trim()
 }

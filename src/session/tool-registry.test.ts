@@ -90,6 +90,16 @@ describe('the tools of a session', () => {
     expect(namesOf(tools.known())).toEqual(['t0', 't2'])
   })
 
+  it('are removed together, and unknown names have no effect', async () => {
+    const tools = new ToolRegistry(many(4), search)
+    const before = await tools.definitions()
+    tools.removeAll(['none'])
+    expect(await tools.definitions()).toBe(before)
+    tools.removeAll(['t3', 'none', 't1'])
+    expect(tools.names()).toEqual(['t0', 't2'])
+    expect(namesOf(await tools.definitions())).toEqual(['t0', 't2'])
+  })
+
   it('include those whose definition is asynchronous, once it was read', async () => {
     const tools = new ToolRegistry([slow('s', async () => 'is slow')], search)
     expect(tools.known()).toEqual([])

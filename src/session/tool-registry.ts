@@ -48,15 +48,25 @@ export class ToolRegistry {
     this.#contents = contents
   }
 
+  /** Returns false when there is no tool with that name. */
   remove(name: string): boolean {
-    const contents = copyOf(this.#contents)
-    const there = contents.tools.delete(name)
-    contents.governed.delete(name)
-    contents.among?.delete(name)
-    const at = contents.shown.indexOf(name)
-    if (at >= 0) contents.shown.splice(at, 1)
-    this.#contents = contents
-    return there
+    const isThere = this.#contents.tools.has(name)
+    this.removeAll([name])
+    return isThere
+  }
+
+  /** Removes the tools of a server, which can be thousands: copies the contents once. */
+  removeAll(names: readonly string[]): void {
+    const { tools } = this.#contents
+    const removed = new Set(names.filter((name) => tools.has(name)))
+    if (removed.size === 0) return
+    const { shown, ...copy } = copyOf(this.#contents)
+    for (const name of removed) {
+      copy.tools.delete(name)
+      copy.governed.delete(name)
+      copy.among?.delete(name)
+    }
+    this.#contents = { ...copy, shown: shown.filter((name) => !removed.has(name)) }
   }
 
   get(name: string): AnyTool | undefined {

@@ -119,6 +119,11 @@ export type AppendOptions = {
    * with the next append without this option. A store can also put them on disk at once.
    */
   readonly soon?: boolean
+  /**
+   * The JSON text of each record's `data`, in the order of the records, if the caller has it. A store can write these
+   * texts and need not serialize the records again.
+   */
+  readonly json?: readonly string[] | undefined
 }
 
 /** A session's log, open for writing by the holder of its lease. */

@@ -56,6 +56,22 @@ const checks: Readonly<Record<string, Check>> = {
     same(await recordsOf(store, 's'), [unknown])
   },
 
+  async 'records whose JSON text the caller passes are stored the same'(store) {
+    const rows = [
+      session('s', { title: 'a "quoted"\n title' }),
+      message('m1'),
+      part('m1', 'ü\u2028 text'),
+      run('queued'),
+    ]
+    const json = rows.map(({ data }) => JSON.stringify(data))
+    const log = await store.open('s', opener())
+    await log.append(rows, { json })
+    await log.append([message('m2')], { soon: true, json: [JSON.stringify(message('m2').data)] })
+    await log.close()
+    same(await recordsOf(store, 's'), [...rows, message('m2')])
+    same((await store.list())[0]?.title, 'a "quoted"\n title')
+  },
+
   async 'a created session exists, has no holder, and is created only once'(store, { again }) {
     if (store.create === undefined) return
     const options = { holder: 'the kit', now: () => 0 }

@@ -8,7 +8,9 @@ import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 
 const rounds = Math.min(10_000, 300 * factor)
-type Part = { readonly memory: number; readonly disk: number; readonly ms: number }
+// Code that is not used for a while would be dropped, and compiled again: more bytes than a round leaves.
+const flags = ['--expose-gc', '--no-flush-bytecode']
+type Part = { readonly memory?: number; readonly disk: number; readonly ms: number }
 const all = [
   ['file', true, 'async'],
   ['sqlite', false, 'async'],
@@ -21,18 +23,21 @@ it.each(factor >= 5 ? all : all.slice(0, 2))(
   'FT-21: a session in the store "%s" runs for many rounds (keeps its history: %s; %s)',
   async (backend, keep, durability) => {
     const order = { backend, rounds, keep, durability }
-    const host = startHost('persistence/soak-host.mjs', order, ['--expose-gc'])
+    const host = startHost('persistence/soak-host.mjs', order, flags)
     const figures = await host.next()
     expect(await host.exited).toEqual({ code: 0, signal: null })
     const parts = figures['parts'] as readonly Part[]
     console.info(`FT-21: ${JSON.stringify({ ...order, ...figures })}`)
-    const at = (n: number): Part => parts.at(n) ?? { memory: 0, disk: 0, ms: 0 }
+    const at = (n: number): Part => parts.at(n) ?? { disk: 0, ms: 0 }
     // A database grows by pages, and its journal before it: single parts are only comparable once they are long.
     const exact = backend === 'file' || factor >= 25
     // The first part also holds what is written once.
     if (exact) expect(at(-1).disk / at(1).disk).toBeLessThanOrEqual(1.1)
-    const settled = parts.slice(5).map(({ memory }) => memory)
-    expect(Math.min(...settled)).toBeLessThan(keep ? 6000 : factor > 5 ? 600 : 3000)
+    const settled = parts.flatMap(({ memory }) => memory ?? [])
+    expect(settled).toHaveLength(5)
+    // Not the smallest: one part may free what the engine had compiled before.
+    const [, second] = settled.toSorted((a, b) => a - b)
+    expect(second).toBeLessThan(keep ? 6000 : factor > 5 ? 600 : 3000)
   },
   1_200_000,
 )

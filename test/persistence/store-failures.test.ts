@@ -2,6 +2,7 @@
  * FT-05 to FT-07 end to end: a store that fails at any of its operations. What the file and SQLite stores make of a
  * full or broken disk is tested next to them.
  */
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { SessionOptions } from '../../src/session/options.js'
@@ -46,6 +47,41 @@ const longTool = createJsonTool({
   limits: { maxBytes: 1_000_000 },
   execute: ({ word }) => `noted ${word} ${'x'.repeat(100_000)}`,
 })
+/** Its disk can become full. */
+class FullStore extends MemorySessionStore {
+  readonly #disk: { readonly isFull: boolean }
+
+  constructor(disk: { readonly isFull: boolean }) {
+    super()
+    this.#disk = disk
+  }
+
+  override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+    const log = await super.open(id, options)
+    const append = log.append.bind(log)
+    return Object.assign(log, {
+      append: (...given: Parameters<SessionLog['append']>) =>
+        this.#disk.isFull
+          ? Promise.reject(new StoreError('store_full', 'The disk is full.'))
+          : append(...given),
+    })
+  }
+}
+
+/** Releasing a session takes a while. */
+class SlowStore extends MemorySessionStore {
+  override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+    const log = await super.open(id, options)
+    const close = log.close.bind(log)
+    return Object.assign(log, {
+      close: async () => {
+        await setTimeout(100)
+        await close()
+      },
+    })
+  }
+}
+
 const rounds: Round[] = [
   [
     { tool: 'note', word: 'a0' },
@@ -141,6 +177,55 @@ describe('a store that fails at its k-th operation', () => {
     await expect(session.send('Say two.')).rejects.toMatchObject({ code: 'store_failed' })
     expect(model.requests).toHaveLength(1)
     await session.close()
+  })
+
+  it('reports records that could not be written at the latest when the session is closed, and only once', async () => {
+    const disk = { isFull: false }
+    const unreported = await open({ sessionStore: new FullStore(disk), model: scriptedModel(['one']) })
+    await unreported.send('Say one.')
+    await unreported.setTitle('A title')
+    disk.isFull = true
+    // Closing writes the title again, for lists that read only the end of a log.
+    await expect(unreported.close()).rejects.toMatchObject({ code: 'store_full' })
+    disk.isFull = false
+    const reported = await open({ sessionStore: new FullStore(disk), model: scriptedModel(['one', 'two']) })
+    await reported.send('Say one.')
+    disk.isFull = true
+    await expect(reported.send('Say two.')).rejects.toMatchObject({ code: 'store_full' })
+    await reported.close()
+  })
+
+  it('closes a session by its signal, and reports the error to the next caller of close', async () => {
+    const disk = { isFull: false }
+    const host = new AbortController()
+    const sessionStore = new FullStore(disk)
+    const session = await open({ sessionStore, model: scriptedModel(['one']), signal: host.signal })
+    await session.send('Say one.')
+    await session.setTitle('A title')
+    disk.isFull = true
+    // An unhandled rejection would fail this file.
+    host.abort()
+    await expect.poll(() => sessionStore.open(sessionId, { holder: 'the next', now: () => 0 })).toBeDefined()
+    await expect(session.close()).rejects.toMatchObject({ code: 'store_full' })
+  })
+
+  it('does not keep an agent from closing its other sessions', async () => {
+    const disk = { isFull: false }
+    const { root, userDir } = await makeWorkspace()
+    const agent = await Agent.create({}, { userDir, env: {} })
+    const [full, working] = [new FullStore(disk), new SlowStore()]
+    for (const [id, sessionStore] of [
+      ['first', full],
+      ['second', working],
+    ] as const) {
+      const session = agent.session(root, { sessionId: id, sessionStore, model: scriptedModel(['one']) })
+      await session.send('Say one.')
+      await session.setTitle('A title')
+    }
+    disk.isFull = true
+    await expect(agent.close()).rejects.toMatchObject({ code: 'store_full' })
+    await (await working.open('second', { holder: 'the next', now: () => 0 })).close()
+    await (await full.open('first', { holder: 'the next', now: () => 0 })).close()
   })
 
   it('leaves nothing of a refused run in a session that is released right after it', async () => {

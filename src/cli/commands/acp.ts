@@ -61,7 +61,8 @@ the approvals. Standard output carries the protocol; messages go to standard err
       ...(args.has('host-methods') && { host: { cwd: io.cwd, env: io.env } }),
       now: () => Date.now(),
     })
-    const stop = (): void => void serving.close()
+    // `ended` rejects with the same error.
+    const stop = (): void => void serving.close().catch(() => undefined)
     io.signal.addEventListener('abort', stop, { once: true })
     await serving.ended
     io.signal.removeEventListener('abort', stop)

@@ -20,7 +20,7 @@ function open(options: Partial<FileChangesOptions> = {}) {
   const notes: FileChangeNote[] = []
   const images = new Map<string, Uint8Array>()
   const keep: ChangesKeeper = {
-    note: async (note) => void notes.push(note),
+    change: async (note) => void notes.push(note),
     writeImage: async (bytes) => {
       const digest = `d${images.size}`
       images.set(digest, bytes)
@@ -55,7 +55,7 @@ describe('FileChanges', () => {
       now: () => 0,
       keep: {
         ...keep,
-        note: async () => {
+        change: async () => {
           throw new Error('disk full')
         },
       },

@@ -26,12 +26,12 @@ export type FileChangesOptions = {
   /** Saves records and contents; absent: both are only in memory, up to a limit. */
   readonly keep?: ChangesKeeper | undefined
   /** Whether this content can be saved next to the log. */
-  readonly mayKeep?: ((bytes: Uint8Array) => boolean) | undefined
+  mayKeep?(bytes: Uint8Array): boolean
   now(): number
 }
 
 export type ChangesKeeper = {
-  note(note: FileChangeNote): Promise<void>
+  change(note: FileChangeNote): Promise<void>
   writeImage(bytes: Uint8Array): Promise<string>
   readImage(digest: string): Promise<Uint8Array | undefined>
 }
@@ -129,14 +129,14 @@ export class FileChanges {
       after,
       atMs: this.#options.now(),
     }
-    await this.#options.keep?.note(note)
+    await this.#options.keep?.change(note)
     this.#take(note)
   }
 
   async #kept({ image, bytes }: FoundImage): Promise<FileImage> {
     if (image.kind !== 'file' || bytes === undefined) return image
-    const { keep, mayKeep } = this.#options
-    if (keep === undefined || mayKeep?.(bytes) === false) {
+    const { keep } = this.#options
+    if (keep === undefined || this.#options.mayKeep?.(bytes) === false) {
       this.#hold(image.version, bytes)
       return image
     }

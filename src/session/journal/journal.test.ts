@@ -123,3 +123,20 @@ it('records that come too late fail no caller, also when they cannot be created'
   process.off('unhandledRejection', note)
   expect(unhandled).toEqual([])
 })
+
+it.each([
+  ['rejects when it is closed', false],
+  ['does not report an error again that a caller got', true],
+])('with records that could not be written %s', async (_, isAwaited) => {
+  const store = new MemorySessionStore()
+  const journal = journalIn(store, (records) => {
+    if (records > 1) throw new Error('the disk is full')
+  })
+  await journal.append([row])
+  if (isAwaited) await expect(journal.append([row, row])).rejects.toThrow('the disk is full')
+  else journal.note([row, row])
+  const closing = journal.close()
+  if (isAwaited) await closing
+  else await expect(closing).rejects.toThrow('the disk is full')
+  await (await store.open('s', { holder: 'the next', now: () => 0 })).close()
+})

@@ -1,4 +1,4 @@
-import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
+import { jsonIfFine, redactValue } from '../../feature/redact-value.js'
 import { damagedLog, SessionLockedError, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
@@ -52,6 +52,8 @@ export class Journal {
   #isReleased = false
   /** The error of the first failed write: no write can follow it. */
   #failure: { readonly error: unknown } | undefined
+  /** Whether a caller got that error. Otherwise `close` throws it. */
+  #isReported = false
   /**
    * Settles, and never rejects, after the request to create the session in the store; undefined for a session that
    * already existed.
@@ -82,7 +84,7 @@ export class Journal {
   async #create(): Promise<void> {
     const { store, sessionId, holder, first, now } = this.#options
     if (store.create === undefined) return
-    const records = this.#clean(first(undefined))
+    const { records } = this.#clean(first(undefined))
     const isMade = await store.create(sessionId, records, { holder, now })
     this.#isThere = true
     if (!isMade) return
@@ -95,7 +97,7 @@ export class Journal {
    * added during a write are written together in the next one, atomically.
    */
   append(records: Handed): Promise<void> {
-    return this.#takes(records) ? this.#write() : Promise.resolve()
+    return this.#takes(records) ? this.#reporting(this.#write()) : Promise.resolve()
   }
 
   /**
@@ -103,7 +105,7 @@ export class Journal {
    * later `append` resolves: a caller that does nothing irreversible need not wait for the disk.
    */
   put(records: Handed): Promise<void> {
-    return this.#takes(records) ? this.#write(false) : Promise.resolve()
+    return this.#takes(records) ? this.#reporting(this.#write(false)) : Promise.resolve()
   }
 
   /**
@@ -112,6 +114,14 @@ export class Journal {
    */
   note(records: Handed): void {
     if (this.#takes(records) && this.#next === undefined) this.#writes.add(this)
+  }
+
+  /** Notes that the caller of a write gets its error. */
+  #reporting(write: Promise<void>): Promise<void> {
+    write.catch(() => {
+      this.#isReported = true
+    })
+    return write
   }
 
   /** Writes the records that were added by `note`. */
@@ -131,7 +141,7 @@ export class Journal {
    * Acquires the lease to write the session. Has no effect when that fails; after a failed write it throws that error.
    */
   async open(): Promise<void> {
-    this.#refuseWhenFailed()
+    this.#reportFailure()
     this.#taken = true
     await this.#open()
   }
@@ -145,12 +155,13 @@ export class Journal {
   /** Resolves when everything added so far is on disk, including a new session without messages. */
   async flush(): Promise<void> {
     await this.#writeRest()
-    this.#refuseWhenFailed()
+    this.#reportFailure()
     if (this.#log === undefined && this.#creation !== undefined && !this.#closed) return this.#flushCreated()
     const log = await this.#log
     try {
       await log?.flush()
     } catch (error) {
+      this.#isReported = true
       throw this.#failed(error)
     }
   }
@@ -200,7 +211,10 @@ export class Journal {
     return this.#sealed
   }
 
-  /** Writes the remaining records and releases the lease. Nothing is written afterwards. */
+  /**
+   * Writes the remaining records and releases the lease. Nothing is written afterwards. Rejects if records could not be
+   * written and no other caller got that error.
+   */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -209,6 +223,7 @@ export class Journal {
     this.#isReleased = true
     const log = await this.#log?.catch(() => undefined)
     await log?.close()
+    if (!this.#isReported) this.#reportFailure()
   }
 
   /** Writes records without a waiting caller. Never rejects: the next caller gets the error. */
@@ -246,7 +261,8 @@ export class Journal {
     this.#taken = true
     const log = await this.#open()
     try {
-      await log.append(this.#clean(records), { soon })
+      const clean = this.#clean(records)
+      await log.append(clean.records, { soon, json: clean.json })
     } catch (error) {
       throw this.#failed(error)
     }
@@ -259,6 +275,12 @@ export class Journal {
 
   #refuseWhenFailed(): void {
     if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  /** Like `#refuseWhenFailed`, for a caller that gets the error. */
+  #reportFailure(): void {
+    if (this.#failure !== undefined) this.#isReported = true
+    this.#refuseWhenFailed()
   }
 
   async #open(): Promise<SessionLog> {
@@ -279,7 +301,7 @@ export class Journal {
     try {
       const there = await this.#refuseStale(log)
       const first = this.#introduced && log.damage === undefined ? [] : this.#options.first(log.damage)
-      if (first.length > 0) await log.append(this.#clean(first), { soon: true })
+      if (first.length > 0) await log.append(this.#clean(first).records, { soon: true })
       this.#introduced = true
       this.#known = { records: there + first.length, whole: true }
       return log
@@ -313,11 +335,20 @@ export class Journal {
     return there
   }
 
-  #clean(records: readonly SessionRecord[]): readonly SessionRecord[] {
+  /** Removes what must not be written. `json` has the text of each record's data, where it was needed for the check. */
+  #clean(records: readonly SessionRecord[]): Clean {
     const { redact, isClean } = this.#options
-    if (redact === undefined || (isClean && isFineAsJson(records, isClean))) return records
-    return records.map((record) => redactValue(record, redact))
+    if (redact === undefined) return { records, json: undefined }
+    const json = isClean && jsonIfFine(records.map(dataOf), isClean)
+    if (json !== undefined) return { records, json }
+    return { records: records.map((record) => redactValue(record, redact)), json: undefined }
   }
+}
+
+type Clean = { readonly records: readonly SessionRecord[]; readonly json: readonly string[] | undefined }
+
+function dataOf({ data }: SessionRecord): SessionRecord['data'] {
+  return data
 }
 
 function isElsewhere(error: unknown): boolean {

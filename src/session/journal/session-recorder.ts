@@ -15,6 +15,7 @@ import {
   schemaVersion,
   type ToolQuestion,
 } from '../../store/records.js'
+import type { StoredMessage } from '../../store/session-state.js'
 import type { Durability, SessionStore } from '../../store/session-store.js'
 import type { UserContent, UserMessage } from '../../tool/completion.js'
 import type { Envelope } from '../../tool/envelope.js'
@@ -31,6 +32,7 @@ import {
   createRecordedConversation,
   type RecordedConversation,
   type RecordedConversationOptions,
+  type SavedOrder,
 } from './recorded-conversation.js'
 import { endsAnswer, withoutTexts } from './recorded-event.js'
 import { load, loadNow, type RestoredSession } from './restore.js'
@@ -79,20 +81,7 @@ export class SessionRecorder {
       first: (damage) => this.#first(damage),
       ...omitUndefined({ durability, redact, isClean }),
     })
-    this.conversation = createRecordedConversation({
-      journal: this.#journal,
-      sessionId,
-      ...omitUndefined({ start: restored }),
-      log: {
-        read: async () => (await this.state())?.order ?? [],
-        readNow: () => loadNow(store, sessionId)?.order,
-      },
-      ...(redact !== undefined && { clean: (value) => redactValue(value, redact) }),
-      ...omitUndefined({ hide: options.hide }),
-      runId: options.runId,
-      newId: options.newId,
-      now,
-    })
+    this.conversation = createRecordedConversation(new ConversationOptions(this, this.#journal, options))
   }
 
   /** Creates a new session in the store, before its first message. */
@@ -137,9 +126,9 @@ export class SessionRecorder {
     return this.#journal.append([{ type: 'session', data: { ...this.#base(), ...fields } }])
   }
 
-  /** Records the title with the next record, without waiting. */
-  title(title: string): void {
-    this.#journal.note([{ type: 'session', data: { ...this.#base(), title } }])
+  /** Like `session`, with the next record, without waiting. */
+  noteSession(fields: Partial<Omit<SessionRow, 'id' | 'schemaVersion'>>): void {
+    this.#journal.note([{ type: 'session', data: { ...this.#base(), ...fields } }])
   }
 
   /**
@@ -326,10 +315,10 @@ export class SessionRecorder {
 
   /** Records content that belongs to no message, after the last message. */
   note(content: PartRow['content']): Promise<void> {
-    const { sessionId, newId } = this.#options
+    const { sessionId } = this.#options
     const messageId = this.conversation.kept.at(-1)?.id ?? ''
     return this.#journal.append([
-      { type: 'part', data: { id: newId(), messageId, sessionId, index: -1, content } },
+      { type: 'part', data: { id: this.#options.newId(), messageId, sessionId, index: -1, content } },
     ])
   }
 
@@ -423,6 +412,61 @@ export class SessionRecorder {
         }),
       )
     return [session, ...lost]
+  }
+}
+
+/** The options of a recorded conversation. Copies nothing, because every waiting session has one. */
+class ConversationOptions implements RecordedConversationOptions, SavedOrder {
+  readonly #recorder: SessionRecorder
+  readonly #options: SessionRecorderOptions
+  readonly journal: Journal
+
+  constructor(recorder: SessionRecorder, journal: Journal, options: SessionRecorderOptions) {
+    this.#recorder = recorder
+    this.#options = options
+    this.journal = journal
+  }
+
+  get sessionId(): string {
+    return this.#options.sessionId
+  }
+
+  get start(): RestoredSession | undefined {
+    return this.#options.restored
+  }
+
+  get log(): SavedOrder {
+    return this
+  }
+
+  get clean(): RecordedConversationOptions['clean'] {
+    const { redact } = this.#options
+    return redact && ((value) => redactValue(value, redact))
+  }
+
+  get hide(): RecordedConversationOptions['hide'] {
+    return this.#options.hide
+  }
+
+  runId(): string | undefined {
+    return this.#options.runId()
+  }
+
+  newId(): string {
+    return this.#options.newId()
+  }
+
+  now(): number {
+    return this.#options.now()
+  }
+
+  async read(): Promise<readonly StoredMessage[]> {
+    return (await this.#recorder.state())?.order ?? []
+  }
+
+  readNow(): readonly StoredMessage[] | undefined {
+    const { store, sessionId } = this.#options
+    return loadNow(store, sessionId)?.order
   }
 }
 

@@ -1,4 +1,4 @@
-import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
+import { jsonIfFine, redactValue } from '../../feature/redact-value.js'
 
 /**
  * The maximum length of texts. Longer ones are in the messages, which save them next to the log; other records have
@@ -14,7 +14,7 @@ export function isWhole(text: string): boolean {
 /** Returns the value with its long texts cut off. */
 export function shorten<Value>(value: Value): Value {
   // Most values have no long text at all.
-  return isFineAsJson(value, isWhole) ? value : redactValue(value, cut)
+  return jsonIfFine([value], isWhole) === undefined ? redactValue(value, cut) : value
 }
 
 function cut(text: string): string {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyCharacter } from '../../../test/support/any-character.js'
-import { isFineAsJson, redactValue } from '../../feature/redact-value.js'
+import { jsonIfFine, redactValue } from '../../feature/redact-value.js'
 import { DefaultSecurityProvider, isClean } from './default-provider.js'
 import { findInjections } from './findings.js'
 import { createRedactingStream } from './redacting-stream.js'
@@ -133,7 +133,7 @@ describe('the check of the JSON text of a value', () => {
       let fine = 0
       fc.assert(
         fc.property(value, (one) => {
-          if (!isFineAsJson(one, (json) => isClean(provider, json, 'record'))) return
+          if (jsonIfFine([one], (json) => isClean(provider, json, 'record')) === undefined) return
           fine++
           expect(redactValue(one, (part) => provider.redactOutput(part, 'record'))).toBe(one)
         }),
@@ -144,12 +144,22 @@ describe('the check of the JSON text of a value', () => {
     },
   )
 
-  it('is not enough for a value that is too deep', () => {
-    let deep: unknown = 1
-    for (let level = 0; level < 200; level++) deep = { deep }
-    expect(isFineAsJson(deep, () => true)).toBe(false)
+  it('is enough for a text with many brackets', () => {
+    const value = { text: '{['.repeat(500), list: [{ a: ['}'] }] }
+    expect(jsonIfFine([value], () => true)).toEqual([JSON.stringify(value)])
+  })
+
+  it('is not enough for a value that is too deep, in a record or not', () => {
+    const nested = (levels: number): unknown =>
+      Array.from({ length: levels }).reduce((deep) => ({ deep }), { text: 'x'.repeat(500) })
+    expect(redactValue({ data: nested(197) }, (text) => text)).toEqual({ data: nested(197) })
+    expect(jsonIfFine([nested(197)], () => true)).toHaveLength(1)
+    expect(redactValue({ data: nested(199) }, (text) => text)).not.toEqual({ data: nested(199) })
+    expect(jsonIfFine([nested(199)], () => true)).toBeUndefined()
+    let deep: unknown = nested(200)
+    expect(jsonIfFine([deep], () => true)).toBeUndefined()
     for (let level = 0; level < 50_000; level++) deep = [deep]
-    expect(isFineAsJson(deep, () => true)).toBe(false)
+    expect(jsonIfFine([deep], () => true)).toBeUndefined()
   })
 })
 

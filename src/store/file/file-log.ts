@@ -71,10 +71,10 @@ export class FileLog implements SessionLog {
     parts.heartbeats.add(this)
   }
 
-  async append(records: readonly SessionRecord[], { soon = false }: AppendOptions = {}): Promise<void> {
+  async append(records: readonly SessionRecord[], { soon = false, json }: AppendOptions = {}): Promise<void> {
     this.#refuseWhenOver()
     if (records.length === 0) return
-    const { bytes, checksum } = encodeBatch(records, this.#checksum)
+    const { bytes, checksum } = encodeBatch(records, this.#checksum, json)
     if (!soon || performance.now() - this.#lookedAt > freshMs) this.#refuseWhenLost()
     this.#write(bytes)
     this.#checksum = checksum

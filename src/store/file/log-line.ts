@@ -5,17 +5,22 @@ import type { SessionRecord } from '../records.js'
  * Encodes records as lines `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum covers everything before its own
  * field, from the beginning of the file: it detects a changed byte and a line that is missing, repeated or moved, and
  * one comparison checks any number of lines. In a batch of several lines each but the last begins with `"more"`, the
- * number of lines that follow, so that an incomplete batch is recognised.
+ * number of lines that follow, so that an incomplete batch is recognised. `texts` are the JSON texts of the records'
+ * data, if the caller has them.
  */
-export function encodeBatch(records: readonly SessionRecord[], checksumBefore: number): EncodedBatch {
+export function encodeBatch(
+  records: readonly SessionRecord[],
+  checksumBefore: number,
+  texts?: readonly string[],
+): EncodedBatch {
   let text = ''
   let sum = checksumBefore
   let seal = ''
   for (let at = 0; at < records.length; at++) {
     const { type, data } = records[at] as SessionRecord
-    const json = JSON.stringify({ type, data })
     const more = records.length - 1 - at
-    const payload = more === 0 ? json.slice(0, -1) : `{"more":${more},${json.slice(1, -1)}`
+    const start = more === 0 ? '{' : `{"more":${more},`
+    const payload = `${start}"type":${JSON.stringify(type)},"data":${texts?.[at] ?? JSON.stringify(data)}`
     // Includes the end of the previous line, which the checksum also covers, so that each line needs only one call.
     sum = crc32(seal + payload, sum)
     seal = sealOf(sum)

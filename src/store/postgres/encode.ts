@@ -18,14 +18,15 @@ export type EncodedBatch = {
 /** The listed information about a session, without the time of its last record. */
 export type StoredInfo = Omit<SessionInfo, 'id' | 'updatedAtMs'> & { readonly schemaVersion?: number }
 
-export function encodeBatch(records: readonly SessionRecord[]): EncodedBatch {
+/** `texts` are the JSON texts of the records' data, if the caller has them. */
+export function encodeBatch(records: readonly SessionRecord[], texts?: readonly string[]): EncodedBatch {
   const { id: _, updatedAtMs: lastAtMs, ...info } = sessionInfo('', records)
   const versions = records.flatMap(({ type, data }) =>
     type === 'session' && typeof data.schemaVersion === 'number' ? [data.schemaVersion] : [],
   )
   return {
     types: records.map(({ type }) => type),
-    texts: records.map(({ data }) => JSON.stringify(data)),
+    texts: texts ?? records.map(({ data }) => JSON.stringify(data)),
     lastAtMs,
     info: versions.length === 0 ? undefined : { ...info, schemaVersion: Math.max(...versions) },
   }

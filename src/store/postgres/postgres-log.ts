@@ -3,7 +3,7 @@ import type { CapstanError } from '../../tool/errors.js'
 import { logFailed, lostLease } from '../errors.js'
 import { logClosed } from '../memory-store.js'
 import type { SessionRecord } from '../records.js'
-import type { Lease, SessionLog } from '../session-store.js'
+import type { AppendOptions, Lease, SessionLog } from '../session-store.js'
 import type { AppendQueue, Writer } from './append-queue.js'
 import type { Database, Statement } from './database.js'
 import { encodeBatch, type StoredInfo } from './encode.js'
@@ -52,9 +52,9 @@ export class PostgresLog implements SessionLog {
     }
   }
 
-  async append(records: readonly SessionRecord[]): Promise<void> {
+  async append(records: readonly SessionRecord[], { json }: AppendOptions = {}): Promise<void> {
     this.#refuseWhenEnded()
-    const batch = encodeBatch(records)
+    const batch = encodeBatch(records, json)
     if (records.length === 0) return
     await this.#tracked(this.#options.queue.add(this.#writer, batch))
   }

@@ -33,9 +33,9 @@ export class SqliteLog implements SessionLog {
     this.recordCount = options.recordCount
   }
 
-  async append(records: readonly SessionRecord[], { soon = false }: AppendOptions = {}): Promise<void> {
+  async append(records: readonly SessionRecord[], { soon = false, json }: AppendOptions = {}): Promise<void> {
     const { sessionId } = this.#options
-    const batch = encodeBatch(sessionId, records)
+    const batch = encodeBatch(sessionId, records, json)
     await this.#write(({ database }) => writeBatch(database, sessionId, this.lease, batch), soon)
   }
 

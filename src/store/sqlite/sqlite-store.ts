@@ -245,7 +245,7 @@ function refuseLater(database: SqlDatabase, sessionId: string): void {
  * are safe, because they are only bound as parameters.
  */
 function assertId(sessionId: string): void {
-  if (sessionId !== '' && !/\p{Surrogate}/u.test(sessionId)) return
+  if (sessionId !== '' && !/[\ud800-\udfff]/u.test(sessionId)) return
   const problem = sessionId === '' ? 'it is empty' : 'it contains half of a surrogate pair'
   throw new StoreError('store_bad_id', `This cannot be the id of a session: ${problem}.`)
 }

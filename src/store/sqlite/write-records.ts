@@ -15,12 +15,18 @@ type EncodedRow = {
   readonly json: string
 }
 
-export function encodeBatch(sessionId: string, records: readonly SessionRecord[]): EncodedBatch {
-  const rows = records.map((record) =>
-    record.type === 'session'
-      ? { table: undefined, key: [], json: JSON.stringify(record.data) }
-      : { table: tables[record.type], key: keyOf(record), json: JSON.stringify(record.data) },
-  )
+/** `texts` are the JSON texts of the records' data, if the caller has them. */
+export function encodeBatch(
+  sessionId: string,
+  records: readonly SessionRecord[],
+  texts?: readonly string[],
+): EncodedBatch {
+  const rows = records.map((record, at) => {
+    const json = texts?.[at] ?? JSON.stringify(record.data)
+    return record.type === 'session'
+      ? { table: undefined, key: [], json }
+      : { table: tables[record.type], key: keyOf(record), json }
+  })
   return { rows, lastAtMs: sessionInfo(sessionId, records).updatedAtMs }
 }
 

@@ -7,14 +7,30 @@ const empty = new Set(
  * lower case, in the singular. Scripts without spaces are returned as whole runs.
  */
 export function wordsOf(text: string): string[] {
+  patterns ??= createPatterns()
   return text
     .normalize('NFC')
-    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
-    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .replace(patterns.caseChange, '$1 $2')
+    .replace(patterns.endOfCapitals, '$1 $2')
     .toLowerCase()
-    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .split(patterns.separator)
     .filter((word) => word !== '' && !empty.has(word))
     .map(singular)
+}
+
+let patterns: ReturnType<typeof createPatterns> | undefined
+
+/**
+ * Not literals: V8 checks each literal when it parses a file, and collects the characters of every `\p` for that, a
+ * millisecond at the start of every program.
+ */
+function createPatterns() {
+  const [lower, upper, digit] = ['\\p{Ll}', '\\p{Lu}', '\\p{N}']
+  return {
+    caseChange: new RegExp(`(${lower}|${digit})(${upper})`, 'gu'),
+    endOfCapitals: new RegExp(`(${upper})(${upper}${lower})`, 'gu'),
+    separator: new RegExp(`[^\\p{L}\\p{M}${digit}]+`, 'u'),
+  }
 }
 
 function singular(word: string): string {
