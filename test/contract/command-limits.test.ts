@@ -5,7 +5,10 @@ import { bash, openSession, toolResults } from './open-session.js'
 
 const mebibyte = 1024 * 1024
 
-/** A command that reaches each limit, with what model and host learn. Bounded: 256 processes, 128 MB. */
+/**
+ * A command that reaches each limit, with what model and host learn. Bounded: 256 processes, 128 MB. Files count as
+ * memory where the directory is in memory, so the one that fills the disk writes less than the limit of memory.
+ */
 const reaching = [
   {
     command:
@@ -31,7 +34,7 @@ const reaching = [
     raise: '--limit cpu=DURATION',
   },
   {
-    command: 'i=0; while [ $i -lt 100 ]; do i=$((i+1)); head -c 1000000 /dev/zero >f$i; done; sleep 600',
+    command: 'i=0; while [ $i -lt 50 ]; do i=$((i+1)); head -c 1000000 /dev/zero >f$i; done; sleep 600',
     limit: 'disk',
     max: 24 * mebibyte,
     words: 'it reached the limit of new data on the disk (24 MiB)',

@@ -1,6 +1,7 @@
 import { lstatSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { ifReadable, namesIfReadable } from '../if-readable.js'
 
 /** Measures how many bytes a command adds to the disk. */
@@ -15,11 +16,13 @@ export type DiskGrowth = {
  * Watches directories that a command can write to. New files count with their full size. For files that existed before
  * and changed, the free space that their file systems have lost counts, up to the size of these files: it can include
  * space that other programs used, but not what the files contained before. To add this up, the directories are walked:
- * at once when much space was used, otherwise only now and then.
+ * at once when much space was used, otherwise only now and then. Waits a moment if another command has just ended, so
+ * that the files of that command do not count.
  */
-export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
-  // File times come from a clock that can be a few milliseconds late.
-  const since = Date.now() - 20
+export async function watchDiskGrowth(directories: readonly string[]): Promise<DiskGrowth> {
+  const pauseMs = lastClosedAt + lateMs - performance.now()
+  if (pauseMs > 0) await setTimeout(Math.ceil(pauseMs))
+  const since = Date.now() - lateMs
   const systems = fileSystemsOf(directories)
   let anywayAt = performance.now() + anywayMs
   let notBefore = 0
@@ -38,9 +41,18 @@ export function watchDiskGrowth(directories: readonly string[]): DiskGrowth {
       anywayAt = performance.now() + Math.max(anywayMs, 50 * tookMs)
       return sizes.created + Math.min(sizes.changed, lost) >= bytes
     },
-    close: () => closed.abort(),
+    close() {
+      closed.abort()
+      lastClosedAt = performance.now()
+    },
   }
 }
+
+/** How late the clock of file times can be. */
+const lateMs = 20
+
+/** When a command with a limit of its disk space last ended. */
+let lastClosedAt = Number.NEGATIVE_INFINITY
 
 /** The time after which directories are walked even if the free space shows no growth. */
 const anywayMs = 10_000

@@ -43,7 +43,7 @@ export async function holdLimits({ limits, writable, controlGroups }: HoldOption
   const { memoryBytes, processes, cpuSeconds, diskBytes } = limits
   const wantsGroup = [memoryBytes, processes, cpuSeconds].some((limit) => limit !== undefined)
   const group = controlGroups === false || !wantsGroup ? undefined : await openGroup(limits)
-  const disk = diskBytes === undefined ? undefined : watchDiskGrowth(writable)
+  const disk = diskBytes === undefined ? undefined : await watchDiskGrowth(writable)
   let timer: NodeJS.Timeout | undefined
   let released = false
   return {

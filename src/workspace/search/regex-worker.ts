@@ -1,4 +1,5 @@
 export type WorkerRequest = {
+  readonly setup: WorkerSetup
   /** The path of each file, or its bytes; null for one that cannot be read. */
   readonly files: readonly (string | Uint8Array | null)[]
   /** How many matches of a file to send with their text; the others are only counted. */
@@ -31,12 +32,9 @@ export function regexWorkerProgram(): string {
 
 /** Runs in the worker. Everything it uses is inside it or passed to it. */
 function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof import('node:fs')): void {
-  const setup = threads.workerData as WorkerSetup
-  const regex = new RegExp(setup.source, setup.flags)
-  const literal = Buffer.from(setup.literal)
   const maxFileBytes = 256 * 1024 * 1024
 
-  const read = (path: string): Buffer | null => {
+  const read = (path: string, exact: boolean): Buffer | null => {
     const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants
     let fd: number
     try {
@@ -46,7 +44,7 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     }
     try {
       // A parent directory may have been replaced by a link since it was listed. Without `/proc` that is not detected.
-      if (setup.exact && fs.readlinkSync(`/proc/self/fd/${fd}`) !== path) return null
+      if (exact && fs.readlinkSync(`/proc/self/fd/${fd}`) !== path) return null
       const stat = fs.fstatSync(fd)
       return stat.isFile() && stat.size <= maxFileBytes ? fs.readFileSync(fd) : null
     } catch {
@@ -65,8 +63,14 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes
   }
 
-  const search = (file: string | Uint8Array | null, request: WorkerRequest): WorkerAnswer[number] => {
-    const raw = typeof file === 'string' ? read(file) : file && Buffer.from(file)
+  const search = (
+    file: string | Uint8Array | null,
+    request: WorkerRequest,
+    regex: RegExp,
+    literal: Buffer,
+  ): WorkerAnswer[number] => {
+    const { maxLine, exact } = request.setup
+    const raw = typeof file === 'string' ? read(file, exact) : file && Buffer.from(file)
     if (raw === null) return null
     const bytes = textOf(raw)
     const lines: FoundLine[] = []
@@ -76,7 +80,7 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
     if (ended) texts.pop()
     const line = (index: number, at: number): FoundLine => {
       const whole = Buffer.from(texts[index] ?? '')
-      return { line: index + 1, at, bytes: Uint8Array.from(whole.subarray(0, setup.maxLine + 1)) }
+      return { line: index + 1, at, bytes: Uint8Array.from(whole.subarray(0, maxLine + 1)) }
     }
     let count = 0
     let sent = 0
@@ -108,6 +112,9 @@ function searchFiles(threads: typeof import('node:worker_threads'), fs: typeof i
   }
 
   threads.parentPort?.on('message', (request: WorkerRequest) => {
-    threads.parentPort?.postMessage(request.files.map((file) => search(file, request)))
+    const { source, flags, literal } = request.setup
+    const regex = new RegExp(source, flags)
+    const bytes = Buffer.from(literal)
+    threads.parentPort?.postMessage(request.files.map((file) => search(file, request, regex, bytes)))
   })
 }

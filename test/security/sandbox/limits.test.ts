@@ -16,31 +16,33 @@ const mebibyte = 1024 * 1024
 const eaters: readonly { readonly what: string; readonly command: string; readonly ended: LimitReached }[] = [
   {
     what: 'a fork bomb',
-    // Doubles as a fork bomb does, and is over at 256: a limit that does not hold must not take the machine.
+    // Doubles as a fork bomb does, and is over at 128: a limit that does not hold must not take the machine.
     command:
-      'bomb() { [ $1 = 0 ] && exec sleep 600; bomb $(($1-1)) & bomb $(($1-1)) & wait; }; bomb 7 2>/dev/null',
-    ended: { limit: 'processes', max: 64 },
+      'bomb() { [ $1 = 0 ] && exec sleep 600; bomb $(($1-1)) & bomb $(($1-1)) & wait; }; bomb 6 2>/dev/null',
+    ended: { limit: 'processes', max: 32 },
   },
-  { what: 'a memory eater', command: 'tail /dev/zero', ended: { limit: 'memory', max: 96 * mebibyte } },
+  { what: 'a memory eater', command: 'tail /dev/zero', ended: { limit: 'memory', max: 48 * mebibyte } },
   {
     what: 'busy loops in several processes',
     command: 'loop() { while :; do :; done; }; loop & loop & loop',
-    ended: { limit: 'cpu', max: 0.25 },
+    ended: { limit: 'cpu', max: 0.1 },
   },
   {
     what: 'a filler of the disk with many files',
     command: 'i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero >f$i; done',
-    ended: { limit: 'disk', max: 24 * mebibyte },
+    ended: { limit: 'disk', max: 8 * mebibyte },
   },
   {
-    what: 'a filler of the disk with a file that has no name',
-    command: 'exec 9>gone; rm gone; while :; do head -c 1000000 /dev/zero >&9; done',
-    ended: { limit: 'disk', max: 24 * mebibyte },
+    // Each is smaller than the limit, which the kernel applies to every file by itself.
+    what: 'a filler of the disk with files that have no name',
+    command:
+      'for n in 3 4 5 6 7 8 9; do eval "exec $n>gone"; rm gone; head -c 2000000 /dev/zero >&$n; done; sleep 600',
+    ended: { limit: 'disk', max: 8 * mebibyte },
   },
   {
     what: 'one large file',
-    command: 'exec head -c 100000000 /dev/zero >large',
-    ended: { limit: 'disk', max: 24 * mebibyte },
+    command: 'exec head -c 40000000 /dev/zero >large',
+    ended: { limit: 'disk', max: 8 * mebibyte },
   },
 ]
 
@@ -129,25 +131,25 @@ describe.each(backends)('limits of a command, confined by %s', (backend) => {
 })
 
 describe.skipIf(process.getuid?.() !== 0)('the number of processes of root without control groups', () => {
-  // The kernel does not hold root to RLIMIT_NPROC, and 200 processes are faster than any measurement.
+  // The kernel does not hold root to RLIMIT_NPROC, and 100 processes are faster than any measurement.
   it.each(backends.filter((backend) => backend !== 'none'))(
     'SEC-133 never exceeds the limit, confined by %s',
     async (backend) => {
       const place = workplace()
       const shell = createLocalShell({
         ...shellOptions(place, backend),
-        limits: { processes: 64 },
+        limits: { processes: 32 },
         controlGroups: false,
       })
       try {
-        const forks = `perl -e '$| = 1; for (1 .. 200) { my $p = fork; last unless defined $p; exec "sleep", 60 unless $p; print "x" }; print "refused" if $!{EAGAIN}'`
+        const forks = `perl -e '$| = 1; for (1 .. 100) { my $p = fork; last unless defined $p; exec "sleep", 60 unless $p; print "x" }; print "refused" if $!{EAGAIN}'`
         const { output } = await shell.run(forks, { timeoutMs: minutes })
-        expect(/^x*/.exec(output)?.[0].length).toBeGreaterThan(32)
-        expect(/^x*/.exec(output)?.[0].length).toBeLessThan(64)
-        const threads = `perl -e 'use threads; for (1 .. 200) { threads->create(sub { sleep 60 }) or last; syswrite STDOUT, "x" }'`
+        expect(/^x*/.exec(output)?.[0].length).toBeGreaterThan(16)
+        expect(/^x*/.exec(output)?.[0].length).toBeLessThan(32)
+        const threads = `perl -e 'use threads; for (1 .. 100) { threads->create(sub { sleep 60 }) or last; syswrite STDOUT, "x" }'`
         const started = (await shell.run(threads, { timeoutMs: minutes })).output
-        expect(/^x*/.exec(started)?.[0].length).toBeLessThan(64)
-        expect((await shell.run('for i in $(seq 300); do (exit 0); done; echo alive')).output).toBe('alive\n')
+        expect(/^x*/.exec(started)?.[0].length).toBeLessThan(32)
+        expect((await shell.run('for i in $(seq 100); do (exit 0); done; echo alive')).output).toBe('alive\n')
       } finally {
         await shell.close()
       }
@@ -175,8 +177,12 @@ describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary 
             chownSync(directory, normalUser, normalUser)
           }
           const shell = { ...shellOptions(place, backend), limits: limitsFor(ended) }
-          const runs = [{ command, timeoutMs: minutes }, 'echo alive']
-          const lines = await host.ask({ shell, runs, env: { HOME: place } })
+          // One after the other: a host runs the commands of one request at once, and the files that appear in the
+          // workspace count for each of them.
+          const lines = [
+            ...(await host.ask({ shell, runs: [{ command, timeoutMs: minutes }], env: { HOME: place } })),
+            ...(await host.ask({ shell, runs: ['echo alive'], env: { HOME: place } })),
+          ]
           const outcomes = lines.flatMap(({ outcome }): ShellOutcome[] =>
             outcome === undefined ? [] : [outcome],
           )
@@ -199,12 +205,12 @@ describe('limits of a background job', () => {
     async () => {
       const shell = createLocalShell({
         ...shellOptions(workplace(), 'none'),
-        limits: { memoryBytes: 96 * mebibyte },
+        limits: { memoryBytes: 48 * mebibyte },
       })
       try {
         const { id } = await shell.start('tail /dev/zero')
         await expect.poll(() => shell.jobs()[0]?.running, { timeout: 60_000 }).toBe(false)
-        expect((await shell.readJob(id)).job.limit).toEqual({ limit: 'memory', max: 96 * mebibyte })
+        expect((await shell.readJob(id)).job.limit).toEqual({ limit: 'memory', max: 48 * mebibyte })
       } finally {
         await shell.close()
       }

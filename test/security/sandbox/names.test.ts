@@ -11,6 +11,7 @@ import {
   openSession,
   toolResults,
 } from '../../contract/open-session.js'
+import { factor } from '../../support/fault-factor.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 import { runAsModel } from './support/session.js'
@@ -109,10 +110,14 @@ describeWithBubblewrap('names that a command must not create', () => {
         'git clone -q . $n',
       ],
     ]
-    const names = '.mcp.json .vscode sub/.git sub/.GIT .npmrc .husky .claude .cursor .yarnrc'
+    // Every way for a file, a directory and a repository; a few ways for each other name.
+    const few = ['echo x > $n', 'mkdir -p $n/hooks', 'ln -s a.txt $n', 'mv b.txt $n', 'mv -T dir $n']
+    const loop = (names: string, ways: readonly string[]): string =>
+      `for n in ${names}; do\n${ways.map((way) => `(${way})`).join('\n')}\nrm -rf dir; mkdir -p dir/x; echo b > b.txt; done >/dev/null 2>&1`
     const script = [
       'mkdir -p dir/x sub; echo b > b.txt',
-      `for n in ${names}; do\n${make.map((way) => `(${way})`).join('\n')}\nrm -rf dir; mkdir -p dir/x; echo b > b.txt; done >/dev/null 2>&1`,
+      loop('.mcp.json .vscode sub/.git', make),
+      loop('sub/.GIT .npmrc .husky .claude .cursor .yarnrc', few),
       'echo finished',
     ].join('\n')
     const { root, outputs } = await runAsModel([script], {}, { 'a.txt': 'a\n' })
@@ -142,14 +147,15 @@ describeWithBubblewrap('names that a command must not create', () => {
     if (program === undefined) return
     const { root, userDir } = await makeWorkspace()
     writeFileSync(join(root, 'make-names'), program, { mode: 0o755 })
-    const commands = ['./make-names ways /tmp/free', './make-names race /tmp/free']
+    const rounds = 200 * factor
+    const commands = ['./make-names ways /tmp/free', `./make-names race /tmp/free ${rounds}`]
     const { server, agent } = await openAgent(
       [bash(`mkdir /tmp/free; ${commands.join('; ')}`), 'done'],
       userDir,
     )
     await agent.session(root, options).send('go')
     const [result] = toolResults(server, 1)
-    expect(result).toMatch(/^tried [0-9]{3}\ndone\ntried 3200\ndone\n/)
+    expect(result).toMatch(new RegExp(`^tried [0-9]{3}\\ndone\\ntried ${8 * rounds}\\ndone\\n`))
     expect(controlFiles(root)).toEqual([])
   })
 
@@ -240,7 +246,7 @@ describeWithBubblewrap('ordinary work under the guard', () => {
       node -e 'const s = require("net").createServer((c) => c.end("socket")).listen("s.sock", () => require("net").connect("s.sock").on("data", (d) => { console.log(String(d)); s.close() }))'
       { bash -c 'kill -9 $$'; echo "killed $?"; } 2>/dev/null; (ulimit -n 10; exec 9>one 8>two 7>three; echo limited)
       mkdir gone && cd gone && rmdir ../gone && touch y 2>/dev/null; echo "left $?"; cd ..
-      seq 300 | xargs -P 4 -n 25 sh -c 'for i; do mkdir -p n/$i && echo $i > n/$i/f && mv n/$i/f n/$i/g; done' -- ; cat n/*/g | wc -l
+      seq 60 | xargs -P 4 -n 5 sh -c 'for i; do mkdir -p n/$i && echo $i > n/$i/f && mv n/$i/f n/$i/g; done' -- ; cat n/*/g | wc -l
       exit 7`
     const { outputs } = await runAsModel([script])
     const lines = [
@@ -258,7 +264,7 @@ describeWithBubblewrap('ordinary work under the guard', () => {
         '750',
         'locked',
       ],
-      ...['to-stderr', 'to-fd', 'ran', 'socket', 'killed 137', 'limited', 'left 1', '300'],
+      ...['to-stderr', 'to-fd', 'ran', 'socket', 'killed 137', 'limited', 'left 1', '60'],
     ]
     expect(outputs[0]?.split('\n').filter((line) => line !== '' && !line.startsWith('[In'))).toEqual([
       ...lines,

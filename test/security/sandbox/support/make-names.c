@@ -286,7 +286,7 @@ static void *swap_links(void *unused)
 	return NULL;
 }
 
-static void race(void)
+static void race(int rounds)
 {
 	pthread_t threads[2];
 	int okay = 0, refused = 0;
@@ -294,7 +294,7 @@ static void race(void)
 	if (symlink(".", "here") != 0 || symlink(free_directory, "there") != 0) puts("cannot link");
 	pthread_create(&threads[0], NULL, flip, NULL);
 	pthread_create(&threads[1], NULL, swap_links, NULL);
-	for (int round = 0; round < 400; round++) {
+	for (int round = 0; round < rounds; round++) {
 		int fd, result;
 		char source[] = "source";
 		make_file(source);
@@ -331,10 +331,10 @@ static void race(void)
 
 int main(int argc, char **argv)
 {
-	if (argc < 3 || getcwd(workspace, sizeof workspace) == NULL) return 2;
+	if (argc < 3 || (strcmp(argv[1], "race") == 0 && argc < 4) || getcwd(workspace, sizeof workspace) == NULL) return 2;
 	strcpy(free_directory, argv[2]);
 	mkdir("sub", 0755), mkdir("deep", 0755), mkdir("deep/er", 0755);
-	if (strcmp(argv[1], "race") == 0) race();
+	if (strcmp(argv[1], "race") == 0) race(atoi(argv[3]));
 	else {
 		for (unsigned at = 0; at < sizeof names / sizeof *names; at++) all_ways(names[at]);
 		reach_guard();
