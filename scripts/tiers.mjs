@@ -34,6 +34,13 @@ export const ecosystem = 'test/ecosystem/**/*.test.ts'
 /** Those of them that import another version of packages that the repository has too. */
 export const nextAiSdk = 'test/ecosystem/ai-sdk-packages.test.ts'
 
+/** Small files whose tests take long. They start first in their tier; otherwise one worker would still run them after the others have ended. */
+export const long = [
+  'src/testing/workspace-backend-kit.test.ts',
+  'src/workspace/shell/run-trace.test.ts',
+  'src/store/memory-store.test.ts',
+]
+
 /** In the order in which they run. The small files of `unit` come last, so that no worker waits long for another. */
 export const tiers = ['ecosystem', 'contract', 'slow', 'unit']
 

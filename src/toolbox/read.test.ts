@@ -350,7 +350,8 @@ describe('read', () => {
     expect(head.metadata).toMatchObject({ truncated: true, range: { lines: 13_653, eof: false } })
     const edge = await output(workspace, { file_path: 'text-first.log', offset: 19_999 })
     expect(edge).toContain('line 20001 has NUL bytes')
-    expect(process.memoryUsage().rss - before).toBeLessThan(50 * 1024 ** 2)
+    // Far less than the file, and more than the young generation of a worker can grow meanwhile.
+    expect(process.memoryUsage().rss - before).toBeLessThan(90 * 1024 ** 2)
   })
 
   it('reads the middle of 100 MB without loading all of it', async () => {
@@ -373,7 +374,8 @@ describe('read', () => {
       end_byte: 50_000_099,
     })
     expect(range.startsWith(`${line}\n... (more bytes`)).toBe(true)
-    expect(process.memoryUsage().rss - before).toBeLessThan(60 * 1024 ** 2)
+    // Loading all of it takes at least 100 MB; the young generation of a worker can grow by 64 MB meanwhile.
+    expect(process.memoryUsage().rss - before).toBeLessThan(90 * 1024 ** 2)
   })
 
   it('stops between chunks when the run is aborted', async () => {

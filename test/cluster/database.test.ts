@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres())(
         for (const slots of [4, 4]) await worker({ slots })
         const runs = client()
         const figures = { cuts: 0, lostAnswers: 0, runs: 0 }
-        const wanted = 20 * factor
+        const wanted = factor > 1 ? 20 * factor : 10
         const isOver = (): boolean => figures.cuts >= wanted && figures.lostAnswers >= wanted
         const submit = async (): Promise<void> => {
           while (!isOver()) {

@@ -115,11 +115,13 @@ describe('a run', () => {
       const session = agent.session(root, { sandbox: 'off', ...options(word) })
       const { ended, ms, taken } = await sendUntil(session, k, () => session.cancel())
       times.push(ms)
-      expect([k, taken]).toEqual([k, true])
-      expect(ended, `event ${k}`).toMatchObject({ code: 'cancelled' })
+      // A reader on a busy machine can get one of the last events after the run has ended.
+      const isLate = taken === false && k > events - 5
+      expect([k, taken]).toEqual([k, !isLate])
+      expect(ended, `event ${k}`).toMatchObject(isLate ? { text: 'All done.' } : { code: 'cancelled' })
       expectWellFormed(session)
       expect(session.pendingConfirmations()).toEqual([])
-      expect((await session.runs())[0]).toMatchObject({ status: 'cancelled' })
+      expect((await session.runs())[0]).toMatchObject({ status: isLate ? 'completed' : 'cancelled' })
       expect((await session.send('Again.')).text).toBe('All done.')
       expectWellFormed(session)
       await session.close()

@@ -107,10 +107,12 @@ async function again() {
   const handles = process.getActiveResourcesInfo().length
   // What leaks does so all the time; code that the engine compiles meanwhile does not.
   const windows = []
+  let before = await heap()
   for (let n = 0; n < 3; n++) {
-    const before = await heap()
     await times(order.runs / 2)
-    windows.push(Math.round(((await heap()) - before) / (order.runs / 2)))
+    const after = await heap()
+    windows.push(Math.round((after - before) / (order.runs / 2)))
+    before = after
   }
   say({
     bytesPerRun: Math.min(...windows),

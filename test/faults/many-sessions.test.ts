@@ -1,5 +1,5 @@
 /**
- * FT-20: many sessions in one process, over real HTTP. Short form: 200 sessions open, 40 running at once;
+ * FT-20: many sessions in one process, over real HTTP. Short form: 100 sessions open, 25 running at once;
  * `FAULT_FACTOR=5` or more: 1,000 and 200. Every session has a word of its own that no other may hear. Figures are
  * printed; those that depend on the machine are only held to wide bounds.
  *
@@ -11,7 +11,7 @@ import { openServer } from '../contract/open-session.js'
 import { factor } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
 
-const size = factor >= 5 ? { open: 1000, running: 200 } : { open: 200, running: 40 }
+const size = factor >= 5 ? { open: 1000, running: 200 } : { open: 100, running: 25 }
 
 /**
  * Says the word of the prompt in so many calls, then as its answer; notes prompts in which it finds more than one word.

@@ -9,10 +9,10 @@ import { MemorySessionStore } from '../../src/store/memory-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { directoryWith, newAgent } from '../agent-dir/support.js'
-import { directory, startServer } from '../server/support.js'
+import { directory, type Started, startServer } from '../server/support.js'
 import { factor } from '../support/fault-factor.js'
 import { chromium, expectNoViolations, openPage } from './browser.js'
-import { begin, visit } from './visit.js'
+import { begin, signIn, visit } from './visit.js'
 
 const timeout = 600_000
 const wide = { width: 1280, height: 800 }
@@ -49,39 +49,42 @@ const signs: Readonly<Record<MainView | Tab | 'compare', { readonly full: string
 describe.skipIf(chromium === undefined)('every view of the inspector', { timeout }, () => {
   it('has no violation of axe-core and fits its screen, light and dark, wide and narrow', async () => {
     const { started, first, second } = await startHarbour()
-    const { page, problems } = await visit(started, linkTo(sessionPlace(first, 'timeline')))
-    await page.locator('.end').waitFor()
-    const { page: queuePage } = await visit(await startQueue())
-    const lanes = await startLanes()
-    const { page: lanesPage } = await visit(lanes.started)
+    const [queue, lanes, asking] = [await startQueue(), await startLanes(), await startAsking()]
     const ofLanes = viewsOf(lanes.sessionId, lanes.sessionId)
-    const asking = await startAsking()
-    const { page: askingPage } = await visit(asking.started)
     const places: Shown[] = [
       ...viewsOf(first, second).map(({ name, to }, at) => {
         const isOfLanes = name === 'lanes' || name === 'tools'
         return {
-          on: isOfLanes ? lanesPage : name === 'queues' ? queuePage : page,
+          on: isOfLanes ? lanes.started : name === 'queues' ? queue : started,
           name,
           hash: linkTo((isOfLanes ? ofLanes[at]?.to : undefined) ?? to),
           sign: signs[name].full,
         }
       }),
-      { on: page, name: 'no-session', hash: '#/sessions/none/timeline', sign: '.failure' },
-      { on: page, name: 'no-match', hash: '#/?search=none', sign: 'p.empty' },
+      { on: started, name: 'no-session', hash: '#/sessions/none/timeline', sign: '.failure' },
+      { on: started, name: 'no-match', hash: '#/?search=none', sign: 'p.empty' },
       {
-        on: askingPage,
+        on: asking.started,
         name: 'waiting',
         hash: linkTo(sessionPlace(asking.sessionId, 'timeline')),
         sign: '.card.waits fieldset',
       },
     ]
+    // One tab shows one server after the other: each new tab compiles axe-core and the page again.
+    const { page, problems } = await visit(queue)
+    await checkPlaces(page, queue, places)
+    await signIn(page, lanes.started)
+    await checkPlaces(page, lanes.started, places)
+    await signIn(page, asking.started)
+    await checkPlaces(page, asking.started, places)
+    await signIn(page, started, linkTo(sessionPlace(first, 'timeline')))
+    await page.locator('.end').waitFor()
+    await checkPlaces(page, started, places)
     for (const look of looks) {
-      for (const { on, name, hash, sign } of places) {
-        await show(on, look)
-        await on.evaluate((to) => location.assign(to), hash)
-        await check(on, sign, name, look)
-      }
+      await show(page, look)
+      // The timeline is opened again, so that it has no open call.
+      await page.evaluate((to) => location.assign(to), linkTo({ view: 'sessions' }))
+      await page.locator(signs.sessions.full).first().waitFor()
       await page.evaluate((to) => location.assign(to), linkTo(sessionPlace(first, 'timeline')))
       const call = page.locator('.call').first()
       await call.locator('.head').click()
@@ -105,14 +108,18 @@ describe.skipIf(chromium === undefined)('every view of the inspector', { timeout
     for (const title of ['Nothing', 'Nothing else'])
       ids.push((await idle.call('POST', '/v1/sessions', { title })).body.sessionId)
     const [first = '', second = ''] = ids
-    const pages = { bare: (await visit(bare)).page, idle: (await visit(idle)).page }
-    for (const look of looks)
-      for (const { name, to } of viewsOf(first, second)) {
-        const page = to.view === 'session' || to.view === 'compare' ? pages.idle : pages.bare
-        await show(page, look)
-        await page.evaluate((hash) => location.assign(hash), linkTo(to))
-        await check(page, signs[name].empty, `empty-${name}`, look)
-      }
+    const places = viewsOf(first, second).map(
+      ({ name, to }): Shown => ({
+        on: to.view === 'session' || to.view === 'compare' ? idle : bare,
+        name: `empty-${name}`,
+        hash: linkTo(to),
+        sign: signs[name].empty,
+      }),
+    )
+    const { page } = await visit(bare)
+    await checkPlaces(page, bare, places)
+    await signIn(page, idle)
+    await checkPlaces(page, idle, places)
   })
 
   it('has none on the sign-in page either, which accepts no wrong token', async () => {
@@ -158,7 +165,20 @@ async function check(page: Page, sign: string, view: string, look: Look): Promis
   expect([name, isWithin]).toEqual([name, true])
 }
 
-type Shown = { readonly on: Page; readonly name: string; readonly hash: string; readonly sign: string }
+/** Checks the views of one server, in each look. */
+async function checkPlaces(page: Page, server: Started, places: readonly Shown[]): Promise<void> {
+  const own = places.filter(({ on }) => on === server)
+  expect(own).not.toEqual([])
+  for (const look of looks) {
+    await show(page, look)
+    for (const { name, hash, sign } of own) {
+      await page.evaluate((to) => location.assign(to), hash)
+      await check(page, sign, name, look)
+    }
+  }
+}
+
+type Shown = { readonly on: Started; readonly name: string; readonly hash: string; readonly sign: string }
 
 /** A server with sessions that have changes and a subagent, and with schedules. */
 async function startHarbour() {

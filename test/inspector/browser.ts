@@ -36,6 +36,9 @@ export async function openPage({
   return { page, problems }
 }
 
+/** No server has this port; the request is answered without it. */
+const emptyAddress = 'http://127.0.0.1:1/'
+
 let browser: Promise<Browser> | undefined
 let shared: Promise<Page> | undefined
 let isSharedInUse = false
@@ -60,7 +63,10 @@ async function emptyPage(): Promise<Page> {
   onTestFinished(async () => {
     for (const event of ['console', 'pageerror', 'request', 'response']) page.removeAllListeners(event)
     await page.unrouteAll({ behavior: 'ignoreErrors' })
-    await page.goto('about:blank')
+    // An empty page of the host of the tests: about:blank ends the process that shows the page.
+    await page.route(emptyAddress, (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+    await page.goto(emptyAddress)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.context().clearCookies()
     await page.context().clearPermissions()
     isSharedInUse = false

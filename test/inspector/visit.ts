@@ -7,18 +7,23 @@ import { openPage, type PageOptions } from './browser.js'
 
 /** Opens the inspector with the token of the tests and a new code, and the view that `hash` names. */
 export async function visit(
-  { url }: { readonly url: string },
+  started: { readonly url: string },
   hash = '',
   options: PageOptions = {},
 ): Promise<{ readonly page: Page; readonly problems: string[] }> {
-  const { page, problems } = await openPage(options)
+  const opened = await openPage(options)
+  await signIn(opened.page, started, hash)
+  return opened
+}
+
+/** Opens the inspector of a server in a page, also in one that shows that of another server. */
+export async function signIn(page: Page, { url }: { readonly url: string }, hash = ''): Promise<void> {
   const response = await fetch(`${url}/v1/inspector/codes`, { method: 'POST', headers })
   const { path } = (await response.json()) as { readonly path: string }
   await page.goto(`${url}${path}`)
   await page.getByRole('heading', { name: 'Sessions' }).waitFor()
   expect(page.url()).not.toContain('code=')
   if (hash !== '') await page.evaluate((to) => location.assign(to), hash)
-  return { page, problems }
 }
 
 /** Saves a picture when `INSPECTOR_PICTURES` names a directory. */

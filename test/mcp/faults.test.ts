@@ -1,7 +1,10 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import type { Session } from '../../src/session/session.js'
 import { calls, makeWorkspace, openSession, toolResults } from '../contract/open-session.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
 import { badServer, eventually } from './support.js'
 
 const limit = 120_000
@@ -21,8 +24,23 @@ const ends = new Set([
   ...['exit-mid-call', 'kill-mid-call', 'long-line', 'error-result', 'tool-error'],
 ])
 
+const place = sharedDirectory()
+let shared: { readonly agent: Agent; readonly session: Session } | undefined
+afterAll(() => shared?.agent.close())
+
+/** A session that the tests share. It has no server: that of the test before is removed. */
 async function sessionWith(): Promise<Session> {
-  return (await openSession([])).session
+  shared ??= await openShared()
+  const { session } = shared
+  for (const { name } of await session.mcpStatus()) await session.removeMcp(name)
+  return session
+}
+
+async function openShared(): Promise<{ readonly agent: Agent; readonly session: Session }> {
+  const [root, userDir] = [join(place, 'workspace'), join(place, 'user')]
+  for (const path of [root, userDir]) mkdirSync(path)
+  const agent = await Agent.create({}, { userDir, env: {} })
+  return { agent, session: agent.session(root, { sandbox: 'off' }) }
 }
 
 describe('FT-16: a server that cannot be started says why', { timeout: limit }, () => {
@@ -184,7 +202,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
   })
 
   it('ends a call that is cancelled while the server restarts', async () => {
-    const { session } = await openSession([])
+    const session = await sessionWith()
     await session.addMcp(badServer('slow-start', '2500'))
     await session.disconnectIdleMcp(0)
     const stop = new AbortController()

@@ -28,12 +28,15 @@ export type TestSchema = { readonly url: string; readonly schema: string }
  * Creates the tables of the store on the server that all tests of a run share: in a schema of `CAPSTAN_TEST_POSTGRES`,
  * or in a database of a private server, which is started for the first test that needs it.
  */
-export async function postgresSchema(): Promise<TestSchema> {
+export async function postgresSchema(
+  /** Called with what to do when it is no longer needed. A hook for several tests passes its own. */
+  whenOver: (close: () => Promise<void>) => void = onTestFinished,
+): Promise<TestSchema> {
   const url = await sharedServer()
   const name = `t_${randomUUID().replaceAll('-', '').slice(0, 16)}`
   if (process.env['CAPSTAN_TEST_POSTGRES'] !== undefined) {
     await migrate(url, { schema: name })
-    onTestFinished(async () => {
+    whenOver(async () => {
       await runSql(url, `drop schema if exists ${name}, ${name}_jobs cascade`)
     })
     return { url, schema: name }

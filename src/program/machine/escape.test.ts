@@ -92,23 +92,15 @@ const reaching: Readonly<Record<string, string>> = {
   'an answer of its own making': `const p = ctx.tool('x'); console.log({ kind: 'answer', id: 1, ok: true, text: '"forged"' }); return (await p).exitCode`,
 }
 
-/** Each tries to exhaust a resource. */
+/** Each tries to exhaust a resource, and reaches its limit soon. */
 const exhausting: Readonly<Record<string, string>> = {
   'a giant string': `let s = 'x'; for (;;) s += s`,
-  'strings of a megabyte': `const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)`,
   padding: `return 'x'.padEnd(1e9).length`,
-  'repeated padding': `const a = []; for (;;) a.push('x'.padStart(5e7))`,
   'a giant array': `return new Array(1e9).fill(1).length`,
-  'a giant array as text': `return new Array(1e9) + ''`,
   'a giant buffer': `return new ArrayBuffer(1.5e9).byteLength`,
   'typed arrays that grow': `const a = []; for (;;) a.push(new Float64Array(1e6).fill(a.length))`,
   'a buffer that is resized': `const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 30); return b.byteLength`,
-  'a giant number': `let n = 2n; for (;;) n **= 1000n`,
-  'a bomb of a regular expression': `return /^(a+)+$/.test('a'.repeat(40) + '!')`,
-  'a regular expression that uses memory': `return /^(?:(a)|b)*$/.test('ab'.repeat(1e6))`,
   'a regular expression with deep groups': `return new RegExp('(?:'.repeat(1e5) + ')'.repeat(1e5)).test('x')`,
-  'a slow search': `return ('a'.repeat(5e6)).indexOf('a'.repeat(2e6) + 'b')`,
-  'a replacement that grows': `let s = 'aa'; for (;;) s = s.replaceAll('a', 'aaaaaaaa')`,
   'deep recursion': `const f = () => 1 + f(); return f()`,
   'mutual recursion': `const f = (a) => g([...a, a]), g = (a) => f([...a, a]); return f([])`,
   'recursion through a getter': `const o = { get a() { return this.a } }; return o.a`,
@@ -116,13 +108,26 @@ const exhausting: Readonly<Record<string, string>> = {
   'recursion in replace': `const f = () => 'a'.replace(/a/, f); return f()`,
   'recursion in toPrimitive': `const o = { [Symbol.toPrimitive]() { return \`\${o}\` } }; return \`\${o}\``,
   'a chain of proxies': `let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); return p.x`,
-  'a chain of bound functions': `let f = () => 1; for (let i = 0; i < 1e5; i++) f = f.bind(null); return f()`,
   'deep JSON to read': `return JSON.parse('['.repeat(1e6))`,
-  'deep JSON to write': `let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a`,
   'deep JSON to send': `let a = []; for (let i = 0; i < 5000; i++) a = [a]; return (await ctx.tool('x', { a })).output`,
   'deep source': `return eval('('.repeat(1e5))`,
   'deep brackets in source': `return eval('['.repeat(1e5))`,
   'a deep array as text': `let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return String(a)`,
+  'classes without end': `class A { constructor() { new A() } } return new A()`,
+}
+
+/** Each tries to exhaust a resource, and runs until its time is up, or until it has used far more time than it gets. */
+const endless: Readonly<Record<string, string>> = {
+  'strings of a megabyte': `const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)`,
+  'repeated padding': `const a = []; for (;;) a.push('x'.padStart(5e7))`,
+  'a giant array as text': `return new Array(1e9) + ''`,
+  'a giant number': `let n = 2n; for (;;) n **= 1000n`,
+  'a bomb of a regular expression': `return /^(a+)+$/.test('a'.repeat(40) + '!')`,
+  'a regular expression that uses memory': `return /^(?:(a)|b)*$/.test('ab'.repeat(1e6))`,
+  'a slow search': `return ('a'.repeat(5e6)).indexOf('a'.repeat(2e6) + 'b')`,
+  'a replacement that grows': `let s = 'aa'; for (;;) s = s.replaceAll('a', 'aaaaaaaa')`,
+  'a chain of bound functions': `let f = () => 1; for (let i = 0; i < 1e5; i++) f = f.bind(null); return f()`,
+  'deep JSON to write': `let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a`,
   'a flood of promises': `const a = []; for (;;) a.push(Promise.resolve().then(() => a))`,
   'a flood of microtasks': `await new Promise(() => { const r = () => { queueMicrotask(r); queueMicrotask(r) }; r() })`,
   'a flood of calls': `for (;;) ctx.tool('x', {}).catch(() => 0)`,
@@ -136,13 +141,14 @@ const exhausting: Readonly<Record<string, string>> = {
   'a million symbols': `for (let i = 0; ; i++) Symbol.for('s' + i)`,
   'interrupts that are swallowed': `for (;;) try { for (;;); } catch {} finally { for (;;); }`,
   'a generator that never ends': `function* g() { for (;;) yield* [1, 2] } return [...g()].length`,
-  'classes without end': `class A { constructor() { new A() } } return new A()`,
   'a label loop in an async function': `for (;;) await null`,
 }
 
+const attempts = { ...reaching, ...exhausting, ...endless }
+
 describe('from inside a program', () => {
-  it(`there are ${Object.keys(reaching).length + Object.keys(exhausting).length} escape attempts`, () => {
-    expect(Object.keys(reaching).length + Object.keys(exhausting).length).toBeGreaterThanOrEqual(60)
+  it(`there are ${Object.keys(attempts).length} escape attempts`, () => {
+    expect(Object.keys(attempts).length).toBeGreaterThanOrEqual(60)
   })
 
   it.each(Object.entries(reaching))('nothing of the host is reached through %s', async (_, body) => {
@@ -173,7 +179,7 @@ describe('from inside a program', () => {
     ['stack in native code', 'deep JSON to read', 'program_failed', 'Maximum call stack size exceeded'],
     ['stack in the parser', 'deep source', 'program_failed', 'Maximum call stack size exceeded'],
   ])('%s is bounded, and the error says so', async (_, name, code, message) => {
-    const outcome = await attempt(exhausting[name] ?? '', 20_000)
+    const outcome = await attempt({ ...exhausting, ...endless }[name] ?? '', 20_000)
     expect(outcome).toMatchObject({ ok: false, code, message: expect.stringContaining(message) })
   })
 
@@ -186,10 +192,12 @@ describe('from inside a program', () => {
       most = Math.max(most, process.memoryUsage().rss)
     }, 20)
     const ended: Record<string, string> = {}
-    const bodies = Object.entries(exhausting).values()
+    const timed = (bodies: Readonly<Record<string, string>>, timeoutMs: number) =>
+      Object.entries(bodies).map(([name, body]) => ({ name, body, timeoutMs }))
+    const programs = [...timed(exhausting, 1_500), ...timed(endless, 120)].values()
     const work = async (): Promise<void> => {
-      for (const [name, body] of bodies) {
-        const outcome = await attempt(body, 400)
+      for (const { name, body, timeoutMs } of programs) {
+        const outcome = await attempt(body, timeoutMs)
         ended[name] = outcome.ok ? `ended well: ${JSON.stringify(outcome.result).slice(0, 60)}` : outcome.code
         expect(JSON.stringify(outcome).length, name).toBeLessThan(1_500_000)
       }

@@ -9,8 +9,8 @@ import { factor } from '../../support/fault-factor.js'
 import { createScene } from './fixture.js'
 
 /** In `npm test` and, at least, in `npm run faults`. */
-const writes = factor > 1 ? 2_000 * Math.min(factor, 10) : 800
-const reads = factor > 1 ? 3_000 : 1_000
+const writes = factor > 1 ? 2_000 * Math.min(factor, 10) : 400
+const reads = factor > 1 ? 3_000 : 500
 const atOnce = 8
 
 describe.runIf(process.platform === 'linux')('the gap between check and use', () => {
@@ -30,8 +30,8 @@ describe.runIf(process.platform === 'linux')('the gap between check and use', ()
       console.log(`SEC-011: ${escaped.length} of ${writes} escaped, ${swaps} swaps,`, outcomes)
       expect(escaped).toEqual([])
       // It was a race: some writes found the directory, some the link.
-      expect(outcomes['done']).toBeGreaterThan(100)
-      expect(outcomes['path_outside']).toBeGreaterThan(100)
+      expect(outcomes['done']).toBeGreaterThan(40)
+      expect(outcomes['path_outside']).toBeGreaterThan(40)
     } finally {
       attacker.kill('SIGKILL')
     }

@@ -3,9 +3,11 @@ import { link, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PermissionPolicy } from '../../../src/authority/policy.js'
+import type { AskRequest } from '../../../src/loop/ask.js'
 import type { SessionOptions } from '../../../src/session/options.js'
 import { scriptedModel } from '../../../src/testing/scripted-model.js'
-import { bash, calls, type Opened, openSession, toolResults } from '../../contract/open-session.js'
+import type { JsonValue } from '../../../src/tool/json.js'
+import { calls, type Opened, openSession, toolResults } from '../../contract/open-session.js'
 
 const limit = 120_000
 
@@ -36,9 +38,13 @@ const commands: PermissionPolicy = {
  * A workspace with links: `out` leads to a directory outside and `file` to a file in it, `chain` to `file`, `gone` to a
  * file outside that does not exist, `in` to a file inside, `dir` to a directory inside.
  */
-async function linked(command: string, options: SessionOptions = {}): Promise<Opened & { outside: string }> {
+async function linked(
+  named: string | readonly string[],
+  options: SessionOptions = {},
+): Promise<Opened & { outside: string }> {
+  const answer = calls(...[named].flat().map((command) => ['bash', { command }] as [string, JsonValue]))
   const opened = await openSession(
-    [bash(command), 'done'],
+    (_request, n) => (n % 2 === 0 ? answer : 'done'),
     { permissionPolicy: commands, ...options },
     {
       'real/a.txt': 'inside\n',
@@ -66,14 +72,26 @@ async function linked(command: string, options: SessionOptions = {}): Promise<Op
 
 /** What the model read, whether anything outside has changed, and what was asked. */
 async function attempt(command: string, options: SessionOptions = {}) {
-  const opened = await linked(command, options)
+  const { texts, ...opened } = await attemptAll([command], options)
+  return { ...opened, text: texts[0] ?? '' }
+}
+
+/** The same for several commands in one answer: a session takes longer than a decision. */
+async function attemptAll(named: readonly string[], options: SessionOptions = {}) {
+  const opened = await linked(named, options)
   const { session, server, outside } = opened
   await session.send('go')
   const contents = await Promise.all(['secret', 'hard'].map((name) => readFile(join(outside, name), 'utf8')))
   const changed =
     contents.some((text) => text !== 'outside-text\n') ||
     ['new', 'x', 'a.txt', 'sub/x'].some((name) => existsSync(join(outside, name)))
-  return { ...opened, text: toolResults(server, 1)[0] ?? '', changed }
+  const texts = toolResults(server, 1)
+  expect(texts).toHaveLength(named.length)
+  return { ...opened, texts, changed }
+}
+
+function commandOf({ args }: AskRequest): unknown {
+  return (args as { readonly command?: unknown }).command
 }
 
 const reads = [
@@ -128,27 +146,30 @@ const hard = [
 ]
 
 describe('a link out of the workspace that a command names', { timeout: limit }, () => {
-  it.each([...reads, ...writes])('is refused when no user can be asked: %s', async (command) => {
-    const { text, changed } = await attempt(command)
-    expect(text).toMatch(/^Refused|Error: Refused/)
-    expect(text).toContain('/outside')
-    expect(text).not.toContain('outside-text')
+  it.each([
+    ['reads', reads],
+    ['writes', writes],
+  ])('is refused when no user can be asked, in every command that %s', async (_, named) => {
+    const { texts, changed } = await attemptAll(named)
+    for (const [at, command] of named.entries()) {
+      expect(texts[at], command).toMatch(/^Refused|Error: Refused/)
+      expect(texts[at], command).toContain('/outside')
+      expect(texts[at], command).not.toContain('outside-text')
+    }
     expect(changed).toBe(false)
   })
 
-  it.each(['echo x > file', 'cat file', 'cd out && cat secret'])(
-    'is asked about with its target: %s',
-    async (command) => {
-      const reasons: string[] = []
-      const { outside } = await attempt(command, {
-        onAsk: (request) => {
-          reasons.push(...request.reasons)
-          return { decision: 'reject' }
-        },
-      })
-      expect(reasons.join()).toContain(outside)
-    },
-  )
+  it('is asked about with its target', async () => {
+    const named = ['echo x > file', 'cat file', 'cd out && cat secret']
+    const reasons = new Map<unknown, string>()
+    const { outside } = await attemptAll(named, {
+      onAsk: (request) => {
+        reasons.set(commandOf(request), request.reasons.join())
+        return { decision: 'reject' }
+      },
+    })
+    for (const command of named) expect(reasons.get(command), command).toContain(outside)
+  })
 
   it.each<[string, SessionOptions]>([
     ['accept-edits', { mode: 'accept-edits' }],
@@ -157,50 +178,42 @@ describe('a link out of the workspace that a command names', { timeout: limit },
       { permissionPolicy: { allow: [...(commands.allow ?? []), 'fs.write(**)', 'fs.read(**)'] } },
     ],
   ])('is not covered by a permission for the workspace: %s', async (_, options) => {
-    for (const command of ['echo x > file', 'echo x > gone', 'echo x > hard', 'cat out/secret'])
-      expect(await attempt(command, options)).toMatchObject({
-        changed: false,
-        text: expect.stringContaining('Refused'),
-      })
+    const named = ['echo x > file', 'echo x > gone', 'echo x > hard', 'cat out/secret']
+    expect(await attemptAll(named, options)).toMatchObject({
+      changed: false,
+      texts: named.map(() => expect.stringContaining('Refused')),
+    })
   })
 
   it('is refused with a sandbox as well', async () => {
-    for (const command of ['echo x > file', 'cat file', 'echo x > gone', 'cat sub/../secret'])
-      expect(await attempt(command, { sandbox: 'auto' })).toMatchObject({
-        changed: false,
-        text: expect.stringContaining('Refused'),
-      })
+    const named = ['echo x > file', 'cat file', 'echo x > gone', 'cat sub/../secret']
+    expect(await attemptAll(named, { sandbox: 'auto' })).toMatchObject({
+      changed: false,
+      texts: named.map(() => expect.stringContaining('Refused')),
+    })
   })
 
   it('is denied when its target is denied', async () => {
     const policy = { allow: ['bash(*)'], deny: ['read(real/**)'] }
-    for (const command of ['cat in', 'cat dir/a.txt', 'cd dir && cat a.txt'])
-      expect((await attempt(command, { permissionPolicy: policy })).text).toContain(
-        'is denied by the rule read(real/**)',
-      )
+    const named = ['cat in', 'cat dir/a.txt', 'cd dir && cat a.txt']
+    const { texts } = await attemptAll(named, { permissionPolicy: policy })
+    expect(texts).toEqual(named.map(() => expect.stringContaining('is denied by the rule read(real/**)')))
   })
 
   it('is allowed with the rules that the refusal names', async () => {
-    for (const command of ['cat file', 'cd sub && cat ../secret', 'echo x > out/x']) {
-      const first = await attempt(command)
-      const rules = [...first.text.matchAll(/"(fs\.(?:read|write)\([^"]+\))"/g)].map(([, rule]) => rule ?? '')
-      expect(rules.length).toBeGreaterThan(0)
-      const base = dirname(first.root)
-      const { root, server, session, outside } = await linked(command)
-      const moved = rules.map((rule) => rule.replaceAll(base, dirname(root)))
-      await session.close()
-      const again = await openSession([bash(command), 'done'], {
-        permissionPolicy: { allow: [...(commands.allow ?? []), ...moved] },
-      })
-      expect(server.requests).toHaveLength(0)
-      const opened = again.agent.session(root, {
-        sandbox: 'off',
-        permissionPolicy: { allow: [...(commands.allow ?? []), ...moved] },
-      })
-      await opened.send('go')
-      expect(toolResults(again.server, 1)[0]).not.toContain('Refused')
-      expect(outside).toContain('/outside')
-    }
+    const named = ['cat file', 'cd sub && cat ../secret', 'echo x > out/x']
+    const { texts, agent, root, server, outside } = await attemptAll(named)
+    const rules = texts.map((text) =>
+      [...text.matchAll(/"(fs\.(?:read|write)\([^"]+\))"/g)].map(([, rule]) => rule ?? ''),
+    )
+    for (const each of rules) expect(each.length).toBeGreaterThan(0)
+    const again = agent.session(root, {
+      sandbox: 'off',
+      permissionPolicy: { allow: [...(commands.allow ?? []), ...rules.flat()] },
+    })
+    await again.send('go')
+    expect(toolResults(server, 3)).toEqual(named.map(() => expect.not.stringContaining('Refused')))
+    expect(await readFile(join(outside, 'x'), 'utf8')).toBe('x\n')
   })
 
   it('is refused when it changes while the user is asked', async () => {
@@ -249,14 +262,15 @@ describe('a link out of the workspace that a command names', { timeout: limit },
 })
 
 describe('a link inside the workspace that a command names', { timeout: limit }, () => {
-  it.each([
-    ['cat in', 'inside'],
-    ['cat dir/a.txt', 'inside'],
-    ['cd dir && cat a.txt', 'inside'],
-    ['rm file && ls', 'real'],
-  ])('works like its target: %s', async (command, shown) => {
-    const { text, changed } = await attempt(command)
-    expect(text).toContain(shown)
+  it('works like its target', async () => {
+    const shown = {
+      'cat in': 'inside',
+      'cat dir/a.txt': 'inside',
+      'cd dir && cat a.txt': 'inside',
+      'rm file && ls': 'real',
+    }
+    const { texts, changed } = await attemptAll(Object.keys(shown))
+    expect(texts).toEqual(Object.values(shown).map((text) => expect.stringContaining(text)))
     expect(changed).toBe(false)
   })
 
@@ -274,10 +288,10 @@ describe('a link inside the workspace that a command names', { timeout: limit },
 })
 
 describe('a file with another hard link that a command writes to', { timeout: limit }, () => {
-  it.each(hard)('is not written without approval: %s', async (command) => {
+  it('is not written without approval, by any command', async () => {
     const allowed = { allow: [...(commands.allow ?? []), 'fs.write(**)'] }
-    const { text, changed } = await attempt(command, { permissionPolicy: allowed })
-    expect(text).toContain('2 names (hard links)')
+    const { texts, changed } = await attemptAll(hard, { permissionPolicy: allowed })
+    expect(texts).toEqual(hard.map(() => expect.stringContaining('2 names (hard links)')))
     expect(changed).toBe(false)
   })
 
@@ -307,11 +321,15 @@ describe('a path outside the workspace that a command names', { timeout: limit }
     'echo x > /tmp/capstan-never',
   ]
 
-  it.each(outsiders)('is refused with the rule that would allow it: %s', async (command) => {
-    const { text } = await attempt(command)
-    expect(text).toContain('Refused: no rule covers')
-    expect(text).toMatch(/To allow it, add .*"fs\.(read|write)\(.+\)" to the allow list of the policy/)
-    expect(text).not.toContain('outside the grant')
+  it('is refused with the rule that would allow it', async () => {
+    const { texts } = await attemptAll(outsiders)
+    for (const [at, command] of outsiders.entries()) {
+      expect(texts[at], command).toContain('Refused: no rule covers')
+      expect(texts[at], command).toMatch(
+        /To allow it, add .*"fs\.(read|write)\(.+\)" to the allow list of the policy/,
+      )
+      expect(texts[at], command).not.toContain('outside the grant')
+    }
     expect(existsSync('/tmp/capstan-never')).toBe(false)
   })
 
