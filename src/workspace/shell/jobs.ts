@@ -4,7 +4,7 @@ import { wholeCharacters } from './captured-output.js'
 import { ShellJobError } from './errors.js'
 import type { Exit, Running } from './launch.js'
 import { isAlive, type ProcessEntry } from './process-table.js'
-import { endRun, findMembers, type RunTrace } from './run-trace.js'
+import { endRun, findRemaining, type RunTrace } from './run-trace.js'
 import { withTimeout } from './with-timeout.js'
 
 export type JobOptions = {
@@ -121,8 +121,11 @@ export class Jobs {
   #settle(job: Job): void {
     if (job.over !== undefined || job.exit === undefined) return
     if (job.left.some(isAlive)) return
-    job.left = findMembers(traceOf(job))
-    if (job.left.length > 0) return
+    const left = findRemaining(traceOf(job))
+    // Uncertain: the job counts as running until it is read again.
+    if (left === undefined) return
+    job.left = left
+    if (left.length > 0) return
     job.over = this.#finish(job, job.exit)
     // A caller that waits for the job gets the error; without one, the rejection must not end the host.
     job.over.catch(() => undefined)

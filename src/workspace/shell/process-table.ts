@@ -22,8 +22,11 @@ export type ProcessEntry = {
 /** The processes at one moment, as the kernel lists them. Other information is read once, when it is needed. */
 export class ProcessSnapshot {
   readonly entries: readonly ProcessEntry[]
-  /** Whether a process ended between being listed and being read: a child that it forked in between is missing. */
-  readonly incomplete: boolean
+  /**
+   * The processes that were listed and had ended when they were read. One that ended in between can have forked a child
+   * that is not listed; one that only waits for its parent to collect its exit code was there in the last snapshot too.
+   */
+  readonly ended: readonly number[]
   readonly #environments = new Map<number, string>()
   readonly #files = new Map<number, readonly string[]>()
   readonly #marks = new Map<number, number | undefined>()
@@ -31,13 +34,19 @@ export class ProcessSnapshot {
   constructor(accept: (pid: number) => boolean = () => true) {
     if (!hasProc) {
       this.entries = listProcesses().filter(({ pid }) => accept(pid))
-      this.incomplete = false
+      this.ended = []
       return
     }
     const pids = namesIfReadable('/proc').map(Number)
     const listed = pids.filter((pid) => Number.isInteger(pid) && accept(pid))
-    this.entries = listed.flatMap((pid) => readProcess(pid) ?? [])
-    this.incomplete = this.entries.length < listed.length
+    const read = listed.map((pid) => ({ pid, entry: readProcess(pid) }))
+    this.entries = read.flatMap(({ entry }) => entry ?? [])
+    this.ended = read.flatMap(({ pid, entry }) => (entry === undefined ? [pid] : []))
+  }
+
+  /** Whether a process can be missing here because its parent ended while the table was read. */
+  isIncomplete(before: ProcessSnapshot | undefined): boolean {
+    return this.ended.some((pid) => before?.ended.includes(pid) !== true)
   }
 
   /** Whether the environment at the start of the process contains the word. False for processes of other users. */

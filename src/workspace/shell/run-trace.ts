@@ -5,6 +5,7 @@ import {
   nextSnapshot,
   type PidMoment,
   type ProcessEntry,
+  type ProcessSnapshot,
   readProcess,
   snapshotSince,
 } from './process-table.js'
@@ -65,11 +66,13 @@ export async function endRun(trace: RunTrace, options: EndOptions): Promise<Proc
 
 async function lookFor(trace: RunTrace, options: FindOptions = {}): Promise<ProcessEntry[]> {
   let empty = 0
+  let before: ProcessSnapshot | undefined
   for (let look = 1; ; look++) {
     const snapshot = await nextSnapshot(trace.since)
     const members = findMembers(trace, options, snapshot)
-    empty = snapshot.incomplete ? 0 : empty + 1
+    empty = snapshot.isIncomplete(before) ? 0 : empty + 1
     if (members.length > 0 || empty === emptyLooks || look === maxLooks) return members
+    before = snapshot
     await delay(5)
   }
 }
@@ -79,12 +82,32 @@ const maxLooks = 6
 /** The table is not read in one moment, so a single empty result proves nothing. */
 const emptyLooks = 2
 
-/** Finds the remaining processes synchronously, for the end of a command. */
+/** Finds the processes that a command has left running, synchronously. */
 export function findLeftovers(trace: RunTrace, options: FindOptions): ProcessEntry[] {
+  return lookAgain(trace, options).members
+}
+
+/**
+ * Finds the processes of a run that are still running, synchronously. Undefined when none was found but processes ended
+ * during every look: one of them can have handed over to a child that was not listed yet.
+ */
+export function findRemaining(trace: RunTrace, take?: () => ProcessSnapshot): ProcessEntry[] | undefined {
+  const { members, isCertain } = lookAgain(trace, {}, take)
+  return members.length > 0 || isCertain ? members : undefined
+}
+
+function lookAgain(
+  trace: RunTrace,
+  options: FindOptions,
+  take: () => ProcessSnapshot = () => snapshotSince(trace.since),
+): { members: ProcessEntry[]; isCertain: boolean } {
+  let before: ProcessSnapshot | undefined
   for (let look = 1; ; look++) {
-    const snapshot = snapshotSince(trace.since)
+    const snapshot = take()
     const members = findMembers(trace, options, snapshot)
-    if (members.length > 0 || !snapshot.incomplete || look === maxLooks) return members
+    const isCertain = !snapshot.isIncomplete(before)
+    if (members.length > 0 || isCertain || look === maxLooks) return { members, isCertain }
+    before = snapshot
   }
 }
 
