@@ -143,30 +143,17 @@ describe('adding a rule', () => {
   })
 
   it('keeps all rules that two processes add', async () => {
-    const compiled = join(base, 'compiled')
-    const repository = resolve(import.meta.dirname, '../../..')
-    const options = ['--ignoreConfig', '--noCheck', '--module', 'nodenext', '--target', 'es2023']
-    execFileSync(
-      process.execPath,
-      [
-        'node_modules/typescript/bin/tsc',
-        ...options,
-        ...['--types', 'node', '--rootDir', 'src', '--outDir', compiled],
-        'src/workspace/rules/rule-files.ts',
-      ],
-      { cwd: repository, stdio: 'pipe' },
-    )
-    await writeFile(join(compiled, 'package.json'), '{ "type": "module" }')
-    await symlink(join(repository, 'node_modules'), join(compiled, 'node_modules'))
+    const module = new URL('./rule-files.js', import.meta.url)
+    const typescript = resolve(import.meta.dirname, '../../../test/support/typescript.mjs')
     const script = `
       const [root, userDir, name] = process.argv.slice(1)
-      const { openRuleFiles } = await import(${JSON.stringify(join(compiled, 'workspace/rules/rule-files.js'))})
+      const { openRuleFiles } = await import(${JSON.stringify(module.href)})
       const files = await openRuleFiles({ root, userDir })
       for (let at = 10; at < 30; at++)
         await files.add({ permission: 'write', pattern: name + at, action: 'allow', source: 'project' })`
     const start = (name: string): Promise<unknown> =>
       promisify(execFile)(process.execPath, [
-        ...['--input-type=module', '-e', script],
+        ...['--import', typescript, '--input-type=module', '-e', script],
         ...[root, join(base, 'user'), name],
       ])
     await Promise.all([start('a'), start('b')])
