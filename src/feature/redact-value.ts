@@ -1,8 +1,9 @@
+import { tryOr } from '../tool/errors.js'
 import { isPlainObject, isRecord } from '../tool/json.js'
 
 /**
- * Returns a JSON value with every string redacted, including names of members. An unchanged value is returned as the
- * same object.
+ * Returns a value with every string redacted that JSON has of it, including names of members. An unchanged value is
+ * returned as the same object.
  */
 export function redactValue<Value>(value: Value, redact: (text: string) => string): Value {
   return rewrite(value, redact, 0) as Value
@@ -48,9 +49,10 @@ function hasFewBrackets(json: string): boolean {
   return true
 }
 
-/** Whether a value has objects or arrays at this depth. */
+/** Whether a value has objects or arrays at this depth, or may have them in JSON. */
 function isNested(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
+  if (hasOwnJson(value)) return true
   return depth === 0 || Object.values(value).some((member) => isNested(member, depth - 1))
 }
 
@@ -63,8 +65,24 @@ function rewrite(value: unknown, redact: (text: string) => string, depth: number
   if (typeof value !== 'object' || value === null) return value
   if (depth >= deepest) return tooDeep
   if (Array.isArray(value)) return rewriteItems(value, redact, depth)
-  if (!isRecord(value) || !isPlainObject(value)) return value
+  if (!isRecord(value) || !isPlainObject(value) || hasOwnJson(value))
+    return rewriteInstance(value, redact, depth)
   return rewriteMembers(value, redact, depth)
+}
+
+/** Redacts an object of a class: tools return URLs and entities of libraries, and the log has them as JSON. */
+function rewriteInstance(value: object, redact: (text: string) => string, depth: number): unknown {
+  // As JSON, bytes are numbers.
+  if (ArrayBuffer.isView(value)) return value
+  // An object that cannot be serialized, such as one with cycles, is in no log.
+  const json: unknown = tryOr(() => JSON.parse(JSON.stringify(value)), undefined)
+  const rewritten = rewrite(json, redact, depth)
+  return rewritten === json ? value : rewritten
+}
+
+/** Whether an object creates the value that JSON has of it. */
+function hasOwnJson(value: object): boolean {
+  return 'toJSON' in value && typeof value.toJSON === 'function'
 }
 
 // Every record of a log is checked here and very few change, so nothing is copied before the first change.

@@ -111,3 +111,41 @@ it('emits no key and saves no token, while the model reads the output of its too
   }
   expect(stored.join('')).toContain('[REDACTED:GITHUB_TOKEN]')
 })
+
+it('saves no token that a tool returns inside an object of a class, in the log or next to it', async () => {
+  const { base, root, userDir } = await makeWorkspace()
+  const place = join(base, 'user', 'sessions')
+  const agent = await Agent.create({}, { userDir, env: {} })
+  whenDone(() => agent.close())
+  const secret = tokens[1] ?? ''
+  class Account {
+    readonly token = secret
+    readonly text: string
+
+    constructor(text: string) {
+      this.text = text
+    }
+  }
+  const toolOf = (name: string, text: string) =>
+    createJsonTool({
+      name,
+      description: 'Shows an account.',
+      parameters: { type: 'object', properties: {} },
+      limits: { maxBytes: 1_000_000 },
+      execute: () => ({ account: new Account(text), url: new URL(`https://me:${secret}@host.example/`) }),
+    })
+  const session = agent.session(root, {
+    sessionId: 's',
+    sessionStore: new FileSessionStore(place),
+    permissionPolicy: { allow: ['small', 'large'] },
+    tools: [toolOf('small', 'x'), toolOf('large', 'x'.repeat(100_000))],
+    model: scriptedModel([{ toolCalls: ['small', 'large'].map((name) => ({ name, args: {} })) }, 'Done.']),
+  })
+  expect((await session.send('Show them.')).text).toBe('Done.')
+  await session.close()
+  const names = await readdir(place, { recursive: true, withFileTypes: true })
+  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  expect(texts.join('\n')).toContain('host.example')
+  expect(files.filter((_, at) => texts[at]?.includes(secret))).toEqual([])
+})

@@ -97,6 +97,33 @@ describe('redactValue', () => {
     expect(redactValue({ ...value, c: 'hunter2' }, redact).a).toBe(inner)
   })
 
+  it('redacts what JSON has of an object of a class', () => {
+    class Account {
+      name = 'plain'
+      inner = { password: 'hunter2' }
+    }
+    const url = new URL('https://me:hunter2@host/')
+    const value = { url, list: [new Account()], own: { toJSON: () => 'hunter2' } }
+    expect(redactValue(value, redact)).toEqual({
+      url: 'https://me:#@host/',
+      list: [{ name: 'plain', inner: { password: '#' } }],
+      own: '#',
+    })
+    const plain = { url: new URL('https://host/'), map: new Map([['a', 1]]), bytes: Buffer.from('x') }
+    expect(redactValue(plain, redact)).toBe(plain)
+  })
+
+  it('leaves objects of a class that JSON cannot have as they are', () => {
+    class Node {
+      parent: unknown
+      count = 1n
+    }
+    const node = new Node()
+    node.parent = node
+    const value = { node, text: 'hunter2' }
+    expect(redactValue(value, redact)).toEqual({ node, text: '#' })
+  })
+
   it('does not fail for a value that is too deep, and shows nothing of it', () => {
     let value: unknown = 'hunter2'
     for (let level = 0; level < 50_000; level++) value = [value]
@@ -156,6 +183,8 @@ describe('the check of the JSON text of a value', () => {
     expect(jsonIfFine([nested(197)], () => true)).toHaveLength(1)
     expect(redactValue({ data: nested(199) }, (text) => text)).not.toEqual({ data: nested(199) })
     expect(jsonIfFine([nested(199)], () => true)).toBeUndefined()
+    const made = { text: '{'.repeat(200), toJSON: () => nested(199) }
+    expect(jsonIfFine([{ made }], () => true)).toBeUndefined()
     let deep: unknown = nested(200)
     expect(jsonIfFine([deep], () => true)).toBeUndefined()
     for (let level = 0; level < 50_000; level++) deep = [deep]
