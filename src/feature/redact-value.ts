@@ -14,16 +14,16 @@ export function redactValue<Value>(value: Value, redact: (text: string) => strin
  * Every record of a log is checked and very few change: V8 serializes and searches a text faster than this code can
  * traverse a value. The texts are returned because the caller writes them.
  */
-export function jsonIfFine(
-  values: readonly unknown[],
+export function jsonIfFine<Value>(
+  values: readonly Value[],
   isFine: (json: string) => boolean,
-): string[] | undefined {
-  const texts: string[] = []
+): ReadonlyMap<Value, string> | undefined {
+  const texts = new Map<Value, string>()
   try {
     for (const value of values) {
       const json = JSON.stringify(value)
       if (!isFine(json) || !isShallow(value, json)) return undefined
-      texts.push(json)
+      texts.set(value, json)
     }
     return texts
   } catch {

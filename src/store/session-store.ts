@@ -120,10 +120,11 @@ export type AppendOptions = {
    */
   readonly soon?: boolean
   /**
-   * The JSON text of each record's `data`, in the order of the records, if the caller has it. A store can write these
-   * texts and need not serialize the records again.
+   * The JSON text of the `data` of records, if the caller has it. A store can write these texts and need not serialize
+   * the records again. Texts are found by the object itself, so that a log can leave records out or replace them before
+   * it passes them on with the same options.
    */
-  readonly json?: readonly string[] | undefined
+  readonly json?: ReadonlyMap<object, string> | undefined
 }
 
 /** A session's log, open for writing by the holder of its lease. */

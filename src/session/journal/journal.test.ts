@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
+import { FileSessionStore } from '../../store/file/file-session-store.js'
 import { MemorySessionStore } from '../../store/memory-store.js'
 import type { SessionRecord } from '../../store/records.js'
 import type { AppendOptions, SessionLog, SessionStore } from '../../store/session-store.js'
@@ -139,4 +141,44 @@ it.each([
   if (isAwaited) await closing
   else await expect(closing).rejects.toThrow('the disk is full')
   await (await store.open('s', { holder: 'the next', now: () => 0 })).close()
+})
+
+it('stores the records that a log between it and the store passes on, and no texts of others', async () => {
+  const store = new FileSessionStore(temporaryDirectory())
+  const message: SessionRecord = {
+    type: 'message',
+    data: { id: 'm', sessionId: 's', role: 'user', createdAtMs: 0 },
+  }
+  const passingOn: SessionStore = new Proxy<SessionStore>(store, {
+    get: (target, name) =>
+      name !== 'open'
+        ? Reflect.get(target, name).bind(target)
+        : async (...given: Parameters<SessionStore['open']>): Promise<SessionLog> => {
+            const log = await target.open(...given)
+            return {
+              lease: log.lease,
+              append: (records, options) =>
+                log.append(
+                  records.filter(({ type }) => type !== 'session'),
+                  options,
+                ),
+              writeBlob: (bytes) => log.writeBlob(bytes),
+              flush: () => log.flush(),
+              close: () => log.close(),
+            }
+          },
+  })
+  const journal = new Journal({
+    store: passingOn,
+    sessionId: 's',
+    holder: 'this test',
+    known: { records: 0, whole: true },
+    redact: (text) => text,
+    isClean: () => true,
+    first: () => [],
+    now: () => 0,
+  })
+  await journal.append([row, message])
+  await journal.close()
+  expect((await store.read('s'))?.records).toEqual([message])
 })

@@ -1,7 +1,7 @@
 import { jsonIfFine, redactValue } from '../../feature/redact-value.js'
 import { damagedLog, SessionLockedError, StoreError } from '../../store/errors.js'
 import type { SessionRecord } from '../../store/records.js'
-import type { Durability, SessionLog, SessionStore } from '../../store/session-store.js'
+import type { AppendOptions, Durability, SessionLog, SessionStore } from '../../store/session-store.js'
 import { Turns } from '../../store/turns.js'
 import { omitUndefined } from '../../tool/omit-undefined.js'
 import { SessionClosedError } from '../errors.js'
@@ -335,7 +335,7 @@ export class Journal {
     return there
   }
 
-  /** Removes what must not be written. `json` has the text of each record's data, where it was needed for the check. */
+  /** Removes what must not be written. `json` has the text of each record's data, if it was needed for the check. */
   #clean(records: readonly SessionRecord[]): Clean {
     const { redact, isClean } = this.#options
     if (redact === undefined) return { records, json: undefined }
@@ -345,7 +345,7 @@ export class Journal {
   }
 }
 
-type Clean = { readonly records: readonly SessionRecord[]; readonly json: readonly string[] | undefined }
+type Clean = { readonly records: readonly SessionRecord[]; readonly json: AppendOptions['json'] }
 
 function dataOf({ data }: SessionRecord): SessionRecord['data'] {
   return data

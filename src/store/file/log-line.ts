@@ -1,17 +1,18 @@
 import { crc32 } from 'node:zlib'
 import type { SessionRecord } from '../records.js'
+import type { AppendOptions } from '../session-store.js'
 
 /**
  * Encodes records as lines `{"type":…,"data":…,"crc":"1a2b3c4d"}`. The checksum covers everything before its own
  * field, from the beginning of the file: it detects a changed byte and a line that is missing, repeated or moved, and
  * one comparison checks any number of lines. In a batch of several lines each but the last begins with `"more"`, the
- * number of lines that follow, so that an incomplete batch is recognised. `texts` are the JSON texts of the records'
- * data, if the caller has them.
+ * number of lines that follow, so that an incomplete batch is recognised. `texts` has the JSON texts of records' data,
+ * if the caller has them.
  */
 export function encodeBatch(
   records: readonly SessionRecord[],
   checksumBefore: number,
-  texts?: readonly string[],
+  texts?: AppendOptions['json'],
 ): EncodedBatch {
   let text = ''
   let sum = checksumBefore
@@ -20,7 +21,7 @@ export function encodeBatch(
     const { type, data } = records[at] as SessionRecord
     const more = records.length - 1 - at
     const start = more === 0 ? '{' : `{"more":${more},`
-    const payload = `${start}"type":${JSON.stringify(type)},"data":${texts?.[at] ?? JSON.stringify(data)}`
+    const payload = `${start}"type":${JSON.stringify(type)},"data":${texts?.get(data) ?? JSON.stringify(data)}`
     // Includes the end of the previous line, which the checksum also covers, so that each line needs only one call.
     sum = crc32(seal + payload, sum)
     seal = sealOf(sum)

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { isRecord } from '../../tool/json.js'
 import type { SessionRecord } from '../records.js'
 import { sessionInfo } from '../session-info.js'
-import type { SessionInfo } from '../session-store.js'
+import type { AppendOptions, SessionInfo } from '../session-store.js'
 import { encodeText } from './text.js'
 
 /** A batch as it will be stored: later changes of the caller's objects are not in it. */
@@ -18,15 +18,15 @@ export type EncodedBatch = {
 /** The listed information about a session, without the time of its last record. */
 export type StoredInfo = Omit<SessionInfo, 'id' | 'updatedAtMs'> & { readonly schemaVersion?: number }
 
-/** `texts` are the JSON texts of the records' data, if the caller has them. */
-export function encodeBatch(records: readonly SessionRecord[], texts?: readonly string[]): EncodedBatch {
+/** `texts` has the JSON texts of records' data, if the caller has them. */
+export function encodeBatch(records: readonly SessionRecord[], texts?: AppendOptions['json']): EncodedBatch {
   const { id: _, updatedAtMs: lastAtMs, ...info } = sessionInfo('', records)
   const versions = records.flatMap(({ type, data }) =>
     type === 'session' && typeof data.schemaVersion === 'number' ? [data.schemaVersion] : [],
   )
   return {
     types: records.map(({ type }) => type),
-    texts: texts ?? records.map(({ data }) => JSON.stringify(data)),
+    texts: records.map(({ data }) => texts?.get(data) ?? JSON.stringify(data)),
     lastAtMs,
     info: versions.length === 0 ? undefined : { ...info, schemaVersion: Math.max(...versions) },
   }

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { SessionRecord } from '../records.js'
 import { sessionInfo } from '../session-info.js'
-import type { Lease } from '../session-store.js'
+import type { AppendOptions, Lease } from '../session-store.js'
 import type { SqlDatabase, SqlValue } from './driver.js'
 import { advance } from './leases.js'
 import { textIn } from './row.js'
@@ -15,14 +15,14 @@ type EncodedRow = {
   readonly json: string
 }
 
-/** `texts` are the JSON texts of the records' data, if the caller has them. */
+/** `texts` has the JSON texts of records' data, if the caller has them. */
 export function encodeBatch(
   sessionId: string,
   records: readonly SessionRecord[],
-  texts?: readonly string[],
+  texts?: AppendOptions['json'],
 ): EncodedBatch {
-  const rows = records.map((record, at) => {
-    const json = texts?.[at] ?? JSON.stringify(record.data)
+  const rows = records.map((record) => {
+    const json = texts?.get(record.data) ?? JSON.stringify(record.data)
     return record.type === 'session'
       ? { table: undefined, key: [], json }
       : { table: tables[record.type], key: keyOf(record), json }
