@@ -89,6 +89,7 @@ async function afterOthers(
   if (!active.signal.aborted) return perform(kernel, active, request)
   const { error, event } = failureOf(kernel, active, active.signal.reason)
   active.emit(event)
+  kernel.log.recorder?.runFailed(error)
   throw error
 }
 
@@ -329,6 +330,7 @@ async function endFailed(kernel: SessionKernel, active: ActiveRun, thrown: unkno
   }
   // Emitted after everything that the run had started has stopped.
   active.emit({ ...event, ...active.spent })
+  kernel.log.recorder?.runFailed(error)
   return error
 }
 

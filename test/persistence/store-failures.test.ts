@@ -195,6 +195,40 @@ describe('a store that fails at its k-th operation', () => {
     await reported.close()
   })
 
+  it.each<[string, string, (session: Session) => unknown]>([
+    ['closed', 'session_closed', () => undefined],
+    ['cancelled', 'cancelled', (session) => session.cancel()],
+  ])('reports at close that the end of a run could not be written, which was %s', async (_, code, cancel) => {
+    const disk = { isFull: false }
+    let begin = (): void => undefined
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const waiting = createJsonTool({
+      name: 'note',
+      description: 'Waits.',
+      parameters: { type: 'object', properties: {} },
+      execute: (_args, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason))
+          begin()
+        }),
+    })
+    const session = await open({
+      sessionStore: new FullStore(disk),
+      tools: [waiting],
+      model: scriptedModel([{ toolCalls: [{ name: 'note', args: {} }] }, 'Done.']),
+    })
+    const sent = expect(session.send('Wait.')).rejects.toMatchObject({ code })
+    await begun
+    disk.isFull = true
+    await cancel(session)
+    if (code === 'cancelled') await sent
+    const closed = expect(session.close()).rejects.toMatchObject({ code: 'store_full' })
+    await sent
+    await closed
+  })
+
   it('closes a session by its signal, and reports the error to the next caller of close', async () => {
     const disk = { isFull: false }
     const host = new AbortController()

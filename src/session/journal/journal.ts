@@ -124,6 +124,14 @@ export class Journal {
     return write
   }
 
+  /**
+   * Notes the error that the caller of a run gets. A run that was cancelled or closed is rejected because of that, and
+   * not with the error of a write that failed meanwhile: `close` then throws the latter.
+   */
+  runFailed(error: unknown): void {
+    if (this.#failure !== undefined) this.#isReported = this.#failure.error === error
+  }
+
   /** Writes the records that were added by `note`. */
   takeTurn(): void {
     void this.#writeRest()

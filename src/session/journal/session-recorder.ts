@@ -375,6 +375,11 @@ export class SessionRecorder {
     this.#ends = undefined
   }
 
+  /** Notes the error that the caller of a run gets. A failed write that no caller gets is reported by `close`. */
+  runFailed(error: unknown): void {
+    this.#journal.runFailed(error)
+  }
+
   flush(): Promise<void> {
     return this.#journal.flush()
   }
