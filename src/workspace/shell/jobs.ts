@@ -3,7 +3,7 @@ import type { LimitWatch } from '../limits/hold-limits.js'
 import { wholeCharacters } from './captured-output.js'
 import { ShellJobError } from './errors.js'
 import type { Exit, Running } from './launch.js'
-import { isAlive, type ProcessEntry } from './process-table.js'
+import { isAlive, type ProcessEntry, type ProcessSnapshot } from './process-table.js'
 import { endRun, findRemaining, type RunTrace } from './run-trace.js'
 import { withTimeout } from './with-timeout.js'
 
@@ -13,6 +13,8 @@ export type JobOptions = {
   readonly killMs: number
   /** How many ended jobs are stored. */
   readonly keepEnded?: number | undefined
+  /** Reads the process table. Default: only the processes that can belong to the job. */
+  readonly takeSnapshot?: (() => ProcessSnapshot) | undefined
 }
 
 const readBytes = 64 * 1024
@@ -98,7 +100,7 @@ export class Jobs {
       await endRun(traceOf(job), this.#options)
       // A process that the kernel has not released yet has no exit to wait for.
       job.exit ??= (await withTimeout(job.running.exit, 1000)) ?? { exitCode: null }
-      this.#settle(job)
+      this.#settle(job, true)
     }
     await job.over
   }
@@ -108,7 +110,7 @@ export class Jobs {
     job.limit = limit
     job.limits.kill()
     await endRun(traceOf(job), { ...this.#options, graceMs: 0 })
-    this.#settle(job)
+    this.#settle(job, true)
   }
 
   #exited(job: Job, exit: Exit): void {
@@ -117,11 +119,14 @@ export class Jobs {
     this.#settle(job)
   }
 
-  /** Checks whether the job has ended, and if so finishes it. Called when the job is read: a job needs no timer. */
-  #settle(job: Job): void {
+  /**
+   * Checks whether the job has ended, and if so finishes it. Called when the job is read: a job needs no timer.
+   * `isKilled`: its processes were killed until none was found.
+   */
+  #settle(job: Job, isKilled = false): void {
     if (job.over !== undefined || job.exit === undefined) return
     if (job.left.some(isAlive)) return
-    const left = findRemaining(traceOf(job))
+    const left = findRemaining(traceOf(job), this.#options.takeSnapshot) ?? (isKilled ? [] : undefined)
     // Uncertain: the job counts as running until it is read again.
     if (left === undefined) return
     job.left = left
