@@ -91,8 +91,11 @@ export class AcpHost {
     await found?.session.close()
   }
 
+  /** Closes every session, also if one of them fails; throws the first error afterwards. */
   async closeAll(): Promise<void> {
-    await Promise.all([...[...this.#sessions.keys()].map((id) => this.close(id)), this.hostMethods?.close()])
+    const closing = [...this.#sessions.keys()].map((id) => this.close(id))
+    for (const end of await Promise.allSettled([...closing, this.hostMethods?.close()]))
+      if (end.status === 'rejected') throw end.reason
   }
 }
 

@@ -151,17 +151,21 @@ export class SessionPool {
     if (kernelOf(session).log.recorder?.isHeld === true) await this.close(session.sessionId)
   }
 
-  /** Closes all sessions in this process, so that another process can resume their runs. */
+  /**
+   * Closes all sessions in this process, so that another process can resume their runs. Throws the first error after
+   * all are closed.
+   */
   async suspendAll(): Promise<void> {
     clearInterval(this.#sweep)
     const all = [...this.#entries.values()]
     this.#entries.clear()
-    await Promise.all(
+    const ends = await Promise.allSettled(
       all.map(async ({ opening }) => {
         const session = await opening.catch(() => undefined)
         await session?.suspend()
       }),
     )
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
   async #isKnown(sessionId: string): Promise<boolean> {

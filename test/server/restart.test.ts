@@ -1,9 +1,13 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
+import { StoreError } from '../../src/store/errors.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { MemorySessionStore, type SessionStore } from '../../src/store/index.js'
+import type { OpenLogOptions, SessionLog } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { scriptedModel } from '../../src/testing/index.js'
+import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { directory, readEvents, type Started, startServer } from './support.js'
 
 const wait = { timeout: 60_000 }
@@ -156,4 +160,55 @@ describe('a run in another live process', () => {
       result: { text: 'Finished here.' },
     })
   })
+})
+
+it('a server that is closed waits for all sessions, also if the log of one cannot be written', async () => {
+  const full = new Set<string>()
+  class FullStore extends MemorySessionStore {
+    override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+      const log = await super.open(id, options)
+      const [append, close] = [log.append.bind(log), log.close.bind(log)]
+      return Object.assign(log, {
+        append: (...given: Parameters<SessionLog['append']>) =>
+          full.has(id) ? Promise.reject(new StoreError('store_full', 'The disk is full.')) : append(...given),
+        close: async () => {
+          if (!full.has(id)) await setTimeout(200)
+          await close()
+        },
+      })
+    }
+  }
+  const store = new FullStore()
+  const note = createJsonTool({
+    name: 'note',
+    description: 'Notes.',
+    parameters: { type: 'object', properties: {} },
+    execute: () => 'noted',
+  })
+  const questions = [{ question: 'Which color?', options: [{ label: 'red' }] }]
+  const both = {
+    toolCalls: [
+      { name: 'note', args: {} },
+      { name: 'question', args: { questions } },
+    ],
+  }
+  const started = await startServer({
+    store,
+    session: { model: scriptedModel(() => both), tools: [note], permissionPolicy: { allow: ['note'] } },
+  })
+  const bases: string[] = []
+  for (const _ of [1, 2]) {
+    const { base, events } = await startRun(started)
+    // The result of the first call is in memory until the round has ended.
+    await readEvents(started.url, events, { until: 'tool_end' })
+    await vi.waitFor(
+      async () => expect((await started.call('GET', `${base}/questions`)).body.questions).toHaveLength(1),
+      wait,
+    )
+    bases.push(base)
+  }
+  const [first = '', second = ''] = bases.map((base) => base.slice('/v1/sessions/'.length))
+  full.add(first)
+  await expect(started.server.close()).rejects.toMatchObject({ code: 'store_full' })
+  await (await store.open(second, { holder: 'the next', now: () => Date.now() })).close()
 })
