@@ -82,13 +82,20 @@ export class ClaimedRun {
     try {
       const settlement = await this.#run(session, state)
       // The session must be released before its next run can be claimed.
-      await session.close()
+      await this.#ended(session.close())
       if (this.#isLost) return 'lost'
       const outcome = await this.#settle(settlement)
       return outcome === 'waiting' ? 'suspended' : outcome
     } finally {
-      await session.close()
+      await this.#ended(session.close())
     }
+  }
+
+  /** Waits for the end of a session. If the run is lost, another node writes its log, and this one cannot. */
+  async #ended(ending: Promise<void>): Promise<void> {
+    await ending.catch((error: unknown) => {
+      if (!this.#isLost) throw error
+    })
   }
 
   async #run(session: Session, state: RestoredSession | undefined): Promise<Settlement> {
@@ -100,7 +107,8 @@ export class ClaimedRun {
   /** Finishes the current round and returns the run to the queue. */
   async leave(deadlineMs: number): Promise<void> {
     this.#leaving.abort()
-    await this.#session?.passivate({ reason: 'The node is stopping.', deadlineMs })
+    // `execute` waits for the same end, and rejects if it fails: the other runs of the node can still leave.
+    await this.#session?.passivate({ reason: 'The node is stopping.', deadlineMs }).catch(() => undefined)
   }
 
   /**
@@ -132,7 +140,7 @@ export class ClaimedRun {
     const inspected = await member.inspect(claim)
     if (inspected === undefined) {
       this.#isLost = true
-      await session.suspend()
+      await this.#ended(session.suspend())
       return
     }
     if (inspected.cancelRequested) await session.cancelRun(this.#runId)

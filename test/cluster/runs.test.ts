@@ -10,8 +10,9 @@ import { tenantCounter } from '../../src/run-queue/counter-period.js'
 import { InProcessRunQueue } from '../../src/run-queue/in-process-queue.js'
 import type { RunMessage, RunQueue } from '../../src/run-queue/run-queue.js'
 import type { RunEvent } from '../../src/session/run-events.js'
+import { StoreError } from '../../src/store/errors.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
-import type { SessionStore } from '../../src/store/session-store.js'
+import type { OpenLogOptions, SessionLog, SessionStore } from '../../src/store/session-store.js'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/scripted-model.js'
 import { notingTool } from '../persistence/kept.js'
 import { hasPostgres, postgresSchema, runSql } from '../support/postgres.js'
@@ -633,4 +634,45 @@ describe('the queue of one process', () => {
       result: { text: 'done' },
     })
   })
+})
+
+it('a worker that has lost a run reports no error for the records that it could not write any more', async () => {
+  let lost: string | undefined
+  class LostStore extends MemorySessionStore {
+    override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+      const log = await super.open(id, options)
+      const append = log.append.bind(log)
+      return Object.assign(log, {
+        append: (...given: Parameters<SessionLog['append']>) =>
+          id === lost ? Promise.reject(new StoreError('store_lost_lease', 'It was lost.')) : append(...given),
+      })
+    }
+  }
+  const { queue, store, worker } = await place(() => inProcess(new LostStore()))
+  const join = queue.join.bind(queue)
+  queue.join = async (node) => {
+    const member = await join(node)
+    const inspect = member.inspect.bind(member)
+    member.inspect = async (claim) => (lost === undefined ? inspect(claim) : undefined)
+    return member
+  }
+  const errors: unknown[] = []
+  // The result of the first call is in memory until the second one was approved.
+  const both = {
+    toolCalls: [...(call('look', 'one').toolCalls ?? []), ...(call('change', 'sea').toolCalls ?? [])],
+  }
+  const asking = await worker([both, 'never'], {
+    slots: 1,
+    suspendAfterMs: 3_600_000,
+    onError: (error) => errors.push(error),
+  })
+  const client = new RunClient({ store, queue })
+  const { runId, sessionId } = await client.submit({ prompt: 'Change it.' })
+  for await (const { event } of client.events(runId)) {
+    if (event.type !== 'confirmation_required') continue
+    lost = sessionId
+    break
+  }
+  await expect.poll(() => asking.metrics().lost, { timeout: 10_000 }).toBe(1)
+  expect(errors).toEqual([])
 })
