@@ -190,7 +190,7 @@ export class SessionPool {
     if ((await kernelOf(session).log.recorder?.isStale()) !== true) return session
     if (this.#entries.get(sessionId) === known) {
       this.#entries.delete(sessionId)
-      void session.suspend()
+      session.suspend().catch((error: unknown) => this.#options.onError?.(error))
     }
     return this.current(sessionId)
   }
@@ -241,7 +241,7 @@ export class SessionPool {
     for (const [id, { session, users, usedAtMs }] of this.#entries) {
       if (session === undefined || users > 0 || usedAtMs > before) continue
       if (session.isClosed) this.#entries.delete(id)
-      else void this.#closeUnlessBusy(session)
+      else this.#closeUnlessBusy(session).catch((error: unknown) => this.#options.onError?.(error))
     }
   }
 

@@ -273,7 +273,8 @@ export class Tasks implements RuntimeTasks {
         usage: () => child.usage(),
         close: async () => {
           try {
-            await child.close()
+            // The work is done: its changes are not lost because the last records of the child could not be written.
+            await child.close().catch((error: unknown) => this.#reportFailedRecord(error))
             const changes = tree && (await collectChanges(engine, tree))
             // The patch is lost with the session, so a resumed workflow runs this step again.
             if (changes !== undefined && changes.files.length > 0) this.#steps.delete(record.id)
@@ -305,9 +306,11 @@ export class Tasks implements RuntimeTasks {
 
   /** Writes a lost task to the log. No caller waits for it, and the log stays correct without it. */
   #saveLost(record: TaskRecord): void {
-    this.#save(record).catch((error: unknown) =>
-      this.#session.emit({ type: 'persistence_failed', operation: 'task', error: messageOf(error) }),
-    )
+    this.#save(record).catch((error: unknown) => this.#reportFailedRecord(error))
+  }
+
+  #reportFailedRecord(error: unknown): void {
+    this.#session.emit({ type: 'persistence_failed', operation: 'task', error: messageOf(error) })
   }
 
   #restore(note: TaskNote): void {

@@ -3,7 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { StoreError } from '../../src/store/errors.js'
 import { MemorySessionStore } from '../../src/store/memory-store.js'
+import type { OpenLogOptions, SessionLog } from '../../src/store/session-store.js'
 import { removeDeadTrees } from '../../src/workspace/git/isolated-tree.js'
 import { processScope, readProcess } from '../../src/workspace/shell/process-table.js'
 import { calls, makeRepository, openSession, type Script, toolResults } from './open-session.js'
@@ -65,6 +67,32 @@ describe('a task with isolation: worktree', () => {
     execFileSync('git', ['apply', path], { cwd: root })
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('ONE\n')
     expect(existsSync(join(root, 'dir/b.txt'))).toBe(false)
+  })
+
+  it('gives the parent its patch although the last records of the task could not be written', async () => {
+    class FullStore extends MemorySessionStore {
+      override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+        const log = await super.open(id, options)
+        if (id === session.sessionId) return log
+        return Object.assign(log, {
+          close: () => Promise.reject(new StoreError('store_full', 'The disk is full.')),
+        })
+      }
+    }
+    const script = delegating(calls(edit('a.txt', 'one', 'ONE')))
+    const { session, root, server } = await openSession(
+      script,
+      { ...allowed, sessionStore: new FullStore() },
+      files,
+    )
+    makeRepository(root)
+    const failures: unknown[] = []
+    for await (const event of await session.stream(prompt))
+      if (event.type === 'persistence_failed') failures.push(event)
+    const result = toolResults(server, server.requests.length - 1).at(-1) ?? ''
+    expect(result).toContain('Task completed')
+    expect(result).toContain('modified a.txt')
+    expect(failures).toMatchObject([{ operation: 'task', error: 'The disk is full.' }])
   })
 
   it('reports files that differ in the workspace from the commit as conflicts', async () => {

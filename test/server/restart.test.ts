@@ -212,3 +212,29 @@ it('a server that is closed waits for all sessions, also if the log of one canno
   await expect(started.server.close()).rejects.toMatchObject({ code: 'store_full' })
   await (await store.open(second, { holder: 'the next', now: () => Date.now() })).close()
 })
+
+it('a server reports that an idle session could not be closed, and continues', async () => {
+  const disk = { isFull: false }
+  class FullStore extends MemorySessionStore {
+    override async open(id: string, options: OpenLogOptions): Promise<SessionLog> {
+      const log = await super.open(id, options)
+      const close = log.close.bind(log)
+      return Object.assign(log, {
+        close: () =>
+          disk.isFull ? Promise.reject(new StoreError('store_full', 'The disk is full.')) : close(),
+      })
+    }
+  }
+  const errors: unknown[] = []
+  const started = await startServer({
+    store: new FullStore(),
+    limits: { idleMs: 1_000 },
+    onError: (error) => errors.push(error),
+    session: { model: scriptedModel(() => 'Done.') },
+  })
+  const { base, events } = await startRun(started)
+  disk.isFull = true
+  await readEvents(started.url, events, { until: 'agent_end' })
+  await vi.waitFor(() => expect(errors[0]).toMatchObject({ code: 'store_full' }), wait)
+  expect((await started.call('GET', base)).status).toBe(200)
+})

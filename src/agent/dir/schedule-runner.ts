@@ -181,10 +181,13 @@ export class ScheduleRunner {
     const drained = new AbortController()
     const idle = Promise.all([this.#loop, this.#work]).then(() => drained.abort())
     if (drainMs > 0) await Promise.race([idle, this.#parts.clock.sleep(drainMs, drained.signal)])
-    await this.#session.close()
-    await idle
-    // A fire that was starting can have opened the session again.
-    await this.#session.close()
+    try {
+      await this.#session.close()
+    } finally {
+      await idle
+      // A fire that was starting can have opened the session again.
+      await this.#session.close()
+    }
   }
 
   async #keepTime(): Promise<void> {
@@ -377,7 +380,8 @@ export class ScheduleRunner {
       this.#end(fire, { status: 'completed', runId, result }, startedAtMs)
     } catch (error) {
       // A session that lost its lease accepts no more prompts; the next fire reads the log again.
-      if (error instanceof StoreError) await held.close()
+      // The fire is reported with the first error of the store, not with a later one.
+      if (error instanceof StoreError) await held.close().catch(() => undefined)
       const status = wasCancelled(error) ? 'cancelled' : 'failed'
       this.#end(fire, { status, error, ...omitUndefined({ runId }) }, startedAtMs)
     }

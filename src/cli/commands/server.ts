@@ -138,8 +138,11 @@ async function serve(
   await write(io.stdout, args.has('json') ? `${JSON.stringify(said)}\n` : `Listening on ${url}\n`)
   await untilAborted(io.signal)
   await write(io.stderr, 'Stopping.\n')
-  await server.close({ drainMs })
-  await listening.close()
+  try {
+    await server.close({ drainMs })
+  } finally {
+    await listening.close()
+  }
   return exitCodes.done
 }
 
