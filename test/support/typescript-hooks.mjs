@@ -11,7 +11,9 @@ const base = pathToFileURL(`${root}/`).href
 const compiled = join(root, '.build/test-modules')
 /** The sources get the packages of the AI SDK from there, if not from the dependencies of the repository. */
 const aiSdkFrom = new URL(import.meta.url).searchParams.get('ai-sdk-from')
-const compiler = JSON.parse(readFileSync(join(root, 'node_modules/rolldown/package.json'), 'utf8')).version
+const { version } = JSON.parse(readFileSync(join(root, 'node_modules/rolldown/package.json'), 'utf8'))
+/** What the result depends on, next to the source. */
+const compiler = version + readFileSync(fileURLToPath(clean(import.meta.url)), 'utf8')
 
 /** @typedef {{ url: string, format?: string | null, shortCircuit?: boolean }} Resolved */
 
@@ -103,11 +105,27 @@ function compile(file) {
   if (errors.length > 0) throw new Error(`${file}: ${errors.map(({ message }) => message).join(', ')}`)
   const positions = { ...map, sources: [pathToFileURL(file).href], sourcesContent: undefined }
   const encoded = Buffer.from(JSON.stringify(positions)).toString('base64')
-  const result = `${code}\n//# sourceMappingURL=data:application/json;base64,${encoded}\n${mark}`
+  const result = `${withImportsOnce(code, file)}\n//# sourceMappingURL=data:application/json;base64,${encoded}\n${mark}`
   // Several workers may compile the same file.
   const aside = `${target}-${process.pid}`
   mkdirSync(dirname(target), { recursive: true })
   writeFileSync(aside, result)
   renameSync(aside, target)
   return result
+}
+
+/**
+ * Node 20 asks the hooks, which are in another thread there, for each call of `import()`, also when the module is
+ * loaded. A session has seven such calls, and the tests open thousands of sessions. The modules of `src/` ask once for
+ * each of their own files; `import()` of a package is left as it is, because a test can install or remove one.
+ * @param {string} code that rolldown has printed
+ * @param {string} file
+ */
+function withImportsOnce(code, file) {
+  if (!relative(root, file).startsWith('src/') || file.endsWith('.test.ts')) return code
+  const changed = code.replaceAll(/\bimport\((?="\.{1,2}\/[^"]+"\))/g, 'importOnce$(')
+  // At the end, so that no line moves.
+  return changed === code
+    ? code
+    : `${changed}\nfunction importOnce$(name) { return (importOnce$[name] ??= import(name)); }`
 }
