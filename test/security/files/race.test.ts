@@ -20,7 +20,9 @@ describe.runIf(process.platform === 'linux')('the gap between check and use', ()
     // Memory where there is some: the faster a write, the more of them meet a swap.
     const scene = createScene(existsSync('/dev/shm') ? '/dev/shm' : undefined)
     mkdirSync(join(scene.workspace, 'd'))
-    const attacker = fork(new URL('./attacker.mjs', import.meta.url), [scene.workspace, scene.outside])
+    const attacker = fork(new URL('./attacker.mjs', import.meta.url), [scene.workspace, scene.outside], {
+      execArgv: [],
+    })
     await once(attacker, 'message')
     try {
       const outcomes = await writeAll(scene.files())
@@ -44,7 +46,9 @@ describe.runIf(process.platform === 'linux')('the gap between check and use', ()
     const files = scene.files()
     await files.write('d/C', 'mine')
     symlinkSync('d/C', join(scene.workspace, 'l'))
-    const attacker = fork(new URL('./attacker.mjs', import.meta.url), [scene.workspace, scene.outside])
+    const attacker = fork(new URL('./attacker.mjs', import.meta.url), [scene.workspace, scene.outside], {
+      execArgv: [],
+    })
     await once(attacker, 'message')
     try {
       const seen = new Set<string>()

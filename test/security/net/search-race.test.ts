@@ -57,7 +57,9 @@ describe.runIf(process.platform === 'linux').each([
     ['glob', globs],
   ])(`%s returns nothing from outside`, { timeout: 300_000 }, async (what, asks) => {
     const handles = handlesHere()
-    attacker = fork(new URL('./search-attacker.mjs', import.meta.url), [root, join(place, 'outside')])
+    attacker = fork(new URL('./search-attacker.mjs', import.meta.url), [root, join(place, 'outside')], {
+      execArgv: [],
+    })
     await once(attacker, 'message')
     const seen = { runs: 0, answered: 0, refused: 0, leaks: 0 }
     const worker = async (): Promise<void> => {

@@ -308,9 +308,12 @@ for (const { who, front, uid } of users) {
     })
 
     it('SEC-132 a process that still runs when its command ends prints no error about an interrupted call', async () => {
-      const openers = '(while :; do : > /dev/null; done) &'
+      const opener = '(while :; do : > /dev/null; done) &'
+      // Without the guard's kill almost every command prints it under Landlock, and one of ten under bubblewrap. More
+      // processes, or more time for them, change nothing of that.
+      const times = backend === 'landlock' ? 3 : 10
       const outcomes = await run(
-        Array.from({ length: 10 }, () => `${openers} ${openers} ${openers} ${openers} sleep 0.05; echo done`),
+        Array.from({ length: times }, () => `${opener} ${opener} sleep 0.02; echo done`),
       )
       for (const outcome of outcomes) expect(outcome).toMatchObject({ exitCode: 0, output: 'done\n' })
     })
