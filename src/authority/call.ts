@@ -84,8 +84,9 @@ export type ExpandedCall = {
 
 /** Splits a call into its subjects, once for all judges. Never throws. */
 export function expandCall(call: Call, scope: Scope): ExpandedCall {
-  const cwd = resolvePath(call.cwd ?? '.', { cwd: workspaceRoot(scope), home: scope.home })
-  const place: Place = { cwd, home: scope.home, roots: insideRoots(scope) }
+  const start = placeOf(scope)
+  const place = call.cwd === undefined ? start : { ...start, cwd: resolvePath(call.cwd, start) }
+  const { cwd } = place
   const commands: CommandAnalysis[] = []
   const subjects: JudgedSubject[] = []
   const invalid: string[] = []
@@ -139,6 +140,22 @@ export function isGuess(subject: JudgedSubject): boolean {
 }
 
 type Place = { readonly cwd: string; readonly home: string | undefined; readonly roots: readonly string[] }
+
+/** Returns where the paths of a call start. Computed once for each scope, which does not change. */
+function placeOf(scope: Scope): Place {
+  const known = places.get(scope)
+  if (known !== undefined) return known
+  const home = scope.home
+  const place = {
+    cwd: resolvePath('.', { cwd: workspaceRoot(scope), home }),
+    home,
+    roots: insideRoots(scope),
+  }
+  places.set(scope, place)
+  return place
+}
+
+const places = new WeakMap<Scope, Place>()
 
 function commandSubjects(analysis: CommandAnalysis, place: Place): JudgedSubject[] {
   const units = analysis.units.map(

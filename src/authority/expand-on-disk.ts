@@ -15,10 +15,25 @@ export type PathLookup = {
  * deny paths that lead outside. A command has no such limit, so the targets of its paths are judged wherever they
  * are.
  */
-export async function expandOnDisk(call: Call, scope: Scope, lookup: PathLookup): Promise<ExpandedCall> {
+export function expandOnDisk(
+  call: Call,
+  scope: Scope,
+  lookup: PathLookup,
+): ExpandedCall | Promise<ExpandedCall> {
   // Earlier results may be outdated.
-  const expanded = expandCall({ ...call, pathFacts: undefined }, scope)
-  const { realPath, followLinks } = lookup
+  const expanded = expandCall(call.pathFacts === undefined ? call : { ...call, pathFacts: undefined }, scope)
+  const namesPaths =
+    expanded.possiblePaths.length > 0 || expanded.subjects.some(({ kind }) => kind === 'path')
+  // Most tools of hosts and servers name no path: their calls need no promise.
+  return namesPaths ? withPathFacts(expanded, call, scope, lookup) : expanded
+}
+
+async function withPathFacts(
+  expanded: ExpandedCall,
+  call: Call,
+  scope: Scope,
+  { realPath, followLinks }: PathLookup,
+): Promise<ExpandedCall> {
   const facts = new Map<string, PathFacts>()
   for (const subject of [...expanded.subjects, ...expanded.possiblePaths]) {
     if (subject.kind !== 'path') continue

@@ -15,19 +15,39 @@ export type HandlerAnswer =
 /** The maximum number of retries that a hook can request for one event. */
 const maxAskedRetries = 5
 
-/** Calls one hook, and repeats the call as its settings and answers require. Never rejects. */
-export async function callHandler(
+/**
+ * Calls one hook, and repeats the call as its settings and answers require. Never rejects. The answer of a handler that
+ * answers synchronously needs no promise.
+ */
+export function callHandler(
   hook: Hook,
   event: HookEvent,
   after: After,
   signal: AbortSignal | undefined,
+): HandlerAnswer | Promise<HandlerAnswer> {
+  if (signal?.aborted) return { action: 'aborted' }
+  const said = attemptOnce(hook.handler, { hook, event, after, signal, attempt: 1 })
+  if (!(said instanceof Promise) && said.how === 'answered') {
+    const answer = readAnswer(hook.event, said.answer)
+    if (answer.action === 'malformed') return { action: 'failed', problem: answer.problem }
+    if (answer.action !== 'retry') return answer
+  }
+  return repeatAsked(hook, event, after, signal, said)
+}
+
+async function repeatAsked(
+  hook: Hook,
+  event: HookEvent,
+  after: After,
+  signal: AbortSignal | undefined,
+  first: Said | Promise<Said>,
 ): Promise<HandlerAnswer> {
   const { handler, config } = hook
   let failures = 0
   let asked = 0
   for (let attempt = 1; ; attempt += 1) {
-    if (signal?.aborted) return { action: 'aborted' }
-    const said = await attemptOnce(handler, { hook, event, after, signal, attempt })
+    if (attempt > 1 && signal?.aborted) return { action: 'aborted' }
+    const said = await (attempt === 1 ? first : attemptOnce(handler, { hook, event, after, signal, attempt }))
     if (said.how === 'aborted') return { action: 'aborted' }
     if (said.how === 'failed') {
       if (failures >= config.maxRetries) return { action: 'failed', problem: said.problem }
@@ -58,7 +78,7 @@ type Said =
   | { readonly how: 'aborted' }
 
 /** Calls the handler once. A handler that answers synchronously costs no timer, and a signal only if it reads it. */
-async function attemptOnce(handler: HookHandler<never>, call: Attempt): Promise<Said> {
+function attemptOnce(handler: HookHandler<never>, call: Attempt): Said | Promise<Said> {
   const life = createLife()
   const context = {
     attempt: call.attempt,
@@ -69,13 +89,17 @@ async function attemptOnce(handler: HookHandler<never>, call: Attempt): Promise<
   try {
     // The event has the hook's type, because hooks are stored by event.
     const answer: unknown = handler(call.event as never, context)
-    if (!isThenable(answer)) return { how: 'answered', answer }
-    return await inTime(answer, call)
-  } catch (error) {
-    return { how: 'failed', problem: `it threw: ${messageOf(error).slice(0, maxMessageLength)}` }
-  } finally {
+    if (isThenable(answer)) return inTime(answer, call).catch(threw).finally(life.end)
     life.end()
+    return { how: 'answered', answer }
+  } catch (error) {
+    life.end()
+    return threw(error)
   }
+}
+
+function threw(error: unknown): Said {
+  return { how: 'failed', problem: `it threw: ${messageOf(error).slice(0, maxMessageLength)}` }
 }
 
 const maxMessageLength = 300

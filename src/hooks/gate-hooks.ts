@@ -4,7 +4,7 @@ import type { Envelope } from '../tool/envelope.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
 import type { ToolUsePayload } from './events.js'
-import type { Hooks } from './hooks.js'
+import type { HookOutcome, Hooks } from './hooks.js'
 
 export type GateHooks = Required<Pick<GateParts, 'before' | 'after'>>
 
@@ -50,9 +50,17 @@ export function hookedAsk(hooks: Hooks, onAsk: AskHandler): AskHandler {
   }
 }
 
-async function askBefore(hooks: Hooks, call: HookCall, recent: readonly string[]): Promise<HookVerdict> {
+function askBefore(
+  hooks: Hooks,
+  call: HookCall,
+  recent: readonly string[],
+): HookVerdict | Promise<HookVerdict> {
   const payload = { ...toolUse(hooks, call), recent_tools: recent }
-  const outcome = await hooks.run('pre_tool_use', payload, optionsOf(call))
+  const outcome = hooks.run('pre_tool_use', payload, optionsOf(call))
+  return outcome instanceof Promise ? outcome.then(verdictOf) : verdictOf(outcome)
+}
+
+function verdictOf(outcome: HookOutcome<'pre_tool_use'>): HookVerdict {
   if (outcome.action === 'block') return { action: 'block', reason: outcome.reason }
   if (outcome.action === 'continue' && outcome.changed)
     return { action: 'change', args: outcome.payload.args }

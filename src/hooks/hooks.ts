@@ -62,12 +62,15 @@ export interface Hooks {
   list(): HookStatus[]
   /** Whether a hook listens to the event. If none does, there is nothing to run. */
   has(event: string): event is HookEventName
-  /** Calls the hooks that listen to the event, one after the other. Never rejects. */
+  /**
+   * Calls the hooks that listen to the event, one after the other. Never rejects. Returns the outcome at once when all
+   * of them answer synchronously.
+   */
   run<Name extends HookEventName>(
     event: Name,
     payload: HookPayloads[Name],
     options?: { readonly signal?: AbortSignal },
-  ): Promise<HookOutcome<Name>>
+  ): HookOutcome<Name> | Promise<HookOutcome<Name>>
   /** Whether no hook was registered, and no child session shares them. */
   isUnused(): boolean
   /** Resolves when no hook is running that the session does not wait for. */
@@ -154,7 +157,7 @@ class SessionHooks implements Hooks {
     event: Name,
     payload: HookPayloads[Name],
     { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<HookOutcome<Name>> {
+  ): HookOutcome<Name> | Promise<HookOutcome<Name>> {
     const options = this.#options
     return runHooks(this.#table, options, event, options.clean?.(payload) ?? payload, signal)
   }
@@ -178,19 +181,42 @@ function statusOf({ id, event, config, counts }: Hook): HookStatus {
   return { id, event, priority: config.priority, ...counts }
 }
 
-async function runHooks<Name extends HookEventName>(
+function runHooks<Name extends HookEventName>(
   table: HookTable,
   options: HooksOptions,
   event: Name,
   payload: HookPayloads[Name],
   signal: AbortSignal | undefined,
-): Promise<HookOutcome<Name>> {
-  const { power } = factsOf(event)
-  let current = payload
+): HookOutcome<Name> | Promise<HookOutcome<Name>> {
   // The sort is stable: hooks with the same priority stay in the order of registration.
   const hooks = table.hooks
     .filter((one) => one.event === event)
     .sort((a, b) => a.config.priority - b.config.priority)
+  const work = runInOrder(table, options, event, payload, signal, hooks)
+  const step = work.next()
+  return step.done === true ? step.value : finishHooks(work, step.value)
+}
+
+/** Passes each answer that has to be waited for to the hooks after it. */
+async function finishHooks<Outcome>(
+  work: Generator<Promise<HandlerAnswer>, Outcome, HandlerAnswer>,
+  waiting: Promise<HandlerAnswer>,
+): Promise<Outcome> {
+  let step = work.next(await waiting)
+  while (step.done !== true) step = work.next(await step.value)
+  return step.value
+}
+
+function* runInOrder<Name extends HookEventName>(
+  table: HookTable,
+  options: HooksOptions,
+  event: Name,
+  payload: HookPayloads[Name],
+  signal: AbortSignal | undefined,
+  hooks: readonly Hook[],
+): Generator<Promise<HandlerAnswer>, HookOutcome<Name>, HandlerAnswer> {
+  const { power } = factsOf(event)
+  let current = payload
   for (const hook of hooks) {
     const asked = fits(hook, current, options)
     if (asked === 'no') continue
@@ -199,10 +225,11 @@ async function runHooks<Name extends HookEventName>(
       letRun(table, options, hook, eventOf(options, event, current))
       continue
     }
-    const answer: HandlerAnswer =
+    const called =
       asked === 'yes'
-        ? await callHandler(hook, eventOf(options, event, current), options.after ?? afterTimeout, signal)
-        : { action: 'failed', problem: asked.problem }
+        ? callHandler(hook, eventOf(options, event, current), options.after ?? afterTimeout, signal)
+        : ({ action: 'failed', problem: asked.problem } as const)
+    const answer = called instanceof Promise ? yield called : called
     if (answer.action === 'failed') {
       fail(options, hook, answer.problem)
       if (power !== 'gate') continue

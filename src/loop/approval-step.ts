@@ -23,14 +23,24 @@ import { Stopped } from './stopped.js'
  * Without a user the call is refused, with the rules that would allow it. The arguments that were shown are the
  * arguments that run.
  */
-export async function seekApproval(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
+export function seekApproval(
+  state: CallState,
+  tool: AnyGovernedTool,
+  ready: Ready,
+): undefined | Promise<void> {
   state.step = 'approval'
   // The host's own calls are privileged: no user is asked about them.
   if (state.request.origin === 'host') {
-    if (state.insisted === undefined) return
+    if (state.insisted === undefined) return undefined
     throw new Stopped(`Refused: ${state.insisted}. No user is asked about calls of the host.`)
   }
   if (tool.mustAsk !== undefined) state.insisted ??= tool.mustAsk(ready.args)
+  const hasPolicy = tool.pins !== undefined || tool.approval !== undefined || state.requested !== undefined
+  if (!hasPolicy && state.insisted === undefined && verdictReasons(state).length === 0) return undefined
+  return askWhoMustAgree(state, tool, ready)
+}
+
+async function askWhoMustAgree(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<void> {
   await pinFiles(state, tool, ready)
   const policy = await askPolicy(state, tool, ready)
   const reasons = [

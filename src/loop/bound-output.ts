@@ -14,12 +14,12 @@ export const defaultMaxBytes = 200 * 1024
  * Limits an output to its tool's limit. Longer output is saved to a file in full; the model gets the start and the
  * file's path, which `read` accepts. Bytes, text in any encoding, lists and other data are saved unchanged.
  */
-export async function boundOutput(
+export function boundOutput(
   toolName: string,
   envelope: Envelope,
   limits: OutputLimits,
   spill: Spill,
-): Promise<Envelope> {
+): Envelope | Promise<Envelope> {
   const maxBytes = (limits.maxBytes ?? defaultMaxBytes) + (limits.extraBytes ?? 0)
   const small = withSmallMetadata(envelope)
   if (small !== envelope) return boundOutput(toolName, small, limits, spill)
@@ -27,7 +27,7 @@ export async function boundOutput(
   const { data, metadata } = envelope
   if (data instanceof Uint8Array) {
     const text = textIn(data)
-    if (text === undefined) return outputEnvelope(await nameBytes(data), metadata)
+    if (text === undefined) return nameBytes(data)
     if (data.byteLength <= maxBytes) return outputEnvelope(text, metadata)
     return cut({ head: headOfText(text, maxBytes), bytes: data.byteLength }, data)
   }
@@ -57,15 +57,22 @@ export async function boundOutput(
    * Replaces bytes by their size and the path of a file with them: as text they would be unreadable, and as JSON a
    * list of numbers.
    */
-  async function nameBytes(bytes: Uint8Array): Promise<object> {
+  async function nameBytes(bytes: Uint8Array): Promise<Envelope> {
     const rest = await spilled(spill, toolName, bytes)
-    return { binary: true, bytes: bytes.byteLength, ...rest }
+    return outputEnvelope({ binary: true, bytes: bytes.byteLength, ...rest }, metadata)
   }
 
   /** Limits the texts of multimodal content together. Images are not limited. */
-  async function boundContent(content: readonly ToolResultContent[]): Promise<Envelope> {
+  function boundContent(content: readonly ToolResultContent[]): Envelope | Promise<Envelope> {
     const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
-    if (texts.reduce((sum, text) => sum + byteLength(text), 0) <= maxBytes) return envelope
+    const fitsTogether = texts.reduce((sum, text) => sum + byteLength(text), 0) <= maxBytes
+    return fitsTogether ? envelope : cutContent(content, texts)
+  }
+
+  async function cutContent(
+    content: readonly ToolResultContent[],
+    texts: readonly string[],
+  ): Promise<Envelope> {
     let left = maxBytes
     const kept = content.map((part) => {
       if (part.type !== 'text') return part
@@ -81,14 +88,23 @@ export async function boundOutput(
   }
 }
 
-async function boundError(
+function boundError(
+  toolName: string,
+  envelope: Envelope & { type: 'error' },
+  maxBytes: number,
+  spill: Spill,
+): Envelope | Promise<Envelope> {
+  const { error_text: text } = envelope
+  if (text.length * 3 <= maxBytes || byteLength(text) <= maxBytes) return envelope
+  return cutError(toolName, envelope, maxBytes, spill)
+}
+
+async function cutError(
   toolName: string,
   envelope: Envelope & { type: 'error' },
   maxBytes: number,
   spill: Spill,
 ): Promise<Envelope> {
-  if (envelope.error_text.length * 3 <= maxBytes || byteLength(envelope.error_text) <= maxBytes)
-    return envelope
   const rest = await spilled(spill, toolName, envelope.error_text)
   return errorEnvelope(headOfText(envelope.error_text, maxBytes), {
     ...envelope.metadata,

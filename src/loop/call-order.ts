@@ -3,13 +3,14 @@ import type { JudgedSubject } from '../authority/call.js'
 /** The position of one call among the calls that run with it. */
 export interface CallSlot {
   /**
-   * Waits until fewer calls run than are allowed at the same time. Resolves to false when the order has been ended.
+   * Waits until fewer calls run than are allowed at the same time, which is a promise only if there is something to
+   * wait for. The result is false when the order has been ended.
    */
-  enter(): Promise<boolean>
+  enter(): boolean | Promise<boolean>
   /** States what the call will touch, as soon as that is known and before a user is asked. */
   announce(subjects: readonly JudgedSubject[], alone: boolean): void
-  /** Waits until no earlier call conflicts with this one. Resolves to false when the order has been ended. */
-  turn(): Promise<boolean>
+  /** Waits in the same way until no earlier call conflicts with this one. */
+  turn(): boolean | Promise<boolean>
   /** The call touches nothing any more: calls that conflict with it can start. */
   leave(): void
   /** Leaves, and makes room for a call that waits to enter. */
@@ -47,22 +48,21 @@ export class CallOrder {
     const own: Held = { claim: undefined, entered: false, left: false }
     this.#held.push(own)
     return {
-      enter: async () => {
+      enter: () => {
+        const enter = (): boolean => {
+          own.entered = true
+          return !this.#ended
+        }
         if (this.#entered >= this.#maxAtOnce)
-          await new Promise<void>((resolve) => this.#entering.push(resolve))
-        else this.#entered++
-        own.entered = true
-        return !this.#ended
+          return new Promise<void>((resolve) => this.#entering.push(resolve)).then(enter)
+        this.#entered++
+        return enter()
       },
       announce: (subjects, alone) => {
         own.claim = claimOf(subjects, alone)
         this.#wake()
       },
-      turn: async () => {
-        while (!this.#ended && this.#isBlocked(own))
-          await new Promise<void>((resolve) => this.#waiting.push(resolve))
-        return !this.#ended
-      },
+      turn: () => (this.#isBlocked(own) ? this.#turnOf(own) : !this.#ended),
       leave: () => {
         own.left = true
         this.#wake()
@@ -82,7 +82,13 @@ export class CallOrder {
     this.#wake()
   }
 
+  async #turnOf(own: Held): Promise<boolean> {
+    while (this.#isBlocked(own)) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    return !this.#ended
+  }
+
   #isBlocked(own: Held): boolean {
+    if (this.#ended) return false
     for (const other of this.#held) {
       if (other === own) return false
       if (!other.left && (other.claim === undefined || conflict(other.claim, own.claim))) return true

@@ -3,7 +3,7 @@ import type { ToolCallStreamEvent } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
-import { toToolResult } from '../tool/tool-result.js'
+import { exitCodeOf, outputText } from '../tool/tool-result.js'
 import { CallOrder } from './call-order.js'
 import { RunError } from './errors.js'
 import type { CallDecision, CallRecord, GateOutcome, Step } from './gate-parts.js'
@@ -57,7 +57,9 @@ async function callOne(
   const slot = order.add()
   let ended = false
   try {
-    const refusal = reasonNotToRun(state, answer, call, !(await slot.enter()))
+    const entering = slot.enter()
+    const hasEntered = typeof entering === 'boolean' ? entering : await entering
+    const refusal = reasonNotToRun(state, answer, call, !hasEntered)
     if (refusal !== undefined) {
       const envelope = errorEnvelope(`Tool "${call.name}" was not run: ${refusal}.`)
       emitEnd(state, call, envelope)
@@ -163,13 +165,12 @@ function emitEnd(
   envelope: Envelope,
   record?: CallRecord | undefined,
 ): void {
-  const { output, exitCode } = toToolResult(call.name, envelope)
   parts.emit({
     type: 'tool_end',
     toolId: call.id,
     toolName: call.name,
-    toolOutput: output,
-    exitCode,
+    toolOutput: outputText(envelope),
+    exitCode: exitCodeOf(envelope),
     isError: envelope.type === 'error',
     metadata: envelope.metadata,
     ...omitUndefined({ paths: record?.paths, decision: record && decisionIn(record) }),

@@ -1,10 +1,11 @@
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
+import type { ToolRuntime } from '../tool/runtime.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { startDeadline } from './deadline.js'
 import type { CallState, Ready } from './gate.js'
-import { writtenPaths } from './write-order.js'
+import { type WriteOrder, writtenPaths } from './write-order.js'
 
 /** The grace period keeps an abort under two seconds, also with a tool that ignores its signal. */
 const stopGraceMs = 1_750
@@ -19,9 +20,12 @@ export async function execute(state: CallState, tool: AnyGovernedTool, ready: Re
   state.step = 'execute'
   const { parts, request } = state
   const work: Work = { state, tool, ready }
-  if (request.slot !== undefined && !(await request.slot.turn()))
+  const turn = request.slot?.turn()
+  const hasTurn = turn instanceof Promise ? await turn : turn
+  if (hasTurn === false)
     return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
-  const leave = await enterWriteOrder(state)
+  const entering = enterWriteOrder(state)
+  const leave = entering && (await entering)
   try {
     if (parts.lane === undefined) return await runHere(work)
     const { origin, signal, toolCallId } = request
@@ -52,10 +56,11 @@ async function runHere(work: Work, laneMs = Number.POSITIVE_INFINITY): Promise<E
   const timeoutMs = tool.ownTime ? ownMs : Math.min(ownMs, laneMs)
   const graceMs = parts.stopGraceMs ?? stopGraceMs
   const deadline = startDeadline({ signal: request.signal, timeoutMs, graceMs })
-  const alive = parts.runtimeFor === undefined ? undefined : new AbortController()
+  const life = new CallLife(deadline.signal)
   const progress = { started: false }
   try {
-    const begun = await deadline.settle(begin(work, deadline.signal, alive, progress))
+    const beginning = begin(work, life, progress)
+    const begun = beginning instanceof Promise ? await deadline.settle(beginning) : done(beginning)
     const ended = begun.how === 'done' ? await deadline.settle(ready.run(begun.result)) : begun
     if (ended.how === 'done')
       return isTimeout(deadline.signal)
@@ -71,21 +76,58 @@ async function runHere(work: Work, laneMs = Number.POSITIVE_INFINITY): Promise<E
   } finally {
     deadline.stop()
     // A tool that was abandoned, or that stored its runtime, must not be able to use it any more.
-    alive?.abort(callIsOver)
+    life.end()
+  }
+}
+
+function done<Result>(result: Result): { readonly how: 'done'; readonly result: Result } {
+  return { how: 'done', result }
+}
+
+/**
+ * The life of a call, which ends with its deadline or its result. Many tools use nothing of their runtime, so the
+ * signal for it is created when it is first read.
+ */
+class CallLife {
+  readonly deadline: AbortSignal
+  #controller: AbortController | undefined
+  #isOver = false
+
+  constructor(deadline: AbortSignal) {
+    this.deadline = deadline
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller !== undefined) return this.#controller.signal
+    const controller = new AbortController()
+    this.#controller = controller
+    const { deadline } = this
+    if (this.#isOver) controller.abort(callIsOver)
+    else if (deadline.aborted) controller.abort(deadline.reason)
+    else deadline.addEventListener('abort', () => controller.abort(deadline.reason), { once: true })
+    return controller.signal
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#controller?.abort(callIsOver)
   }
 }
 
 /** Records that the work begins, and creates the context of the tool. */
-async function begin(
+function begin(
   work: Work,
-  signal: AbortSignal,
-  alive: AbortController | undefined,
+  life: CallLife,
   progress: { started: boolean },
-): Promise<ToolCallContext> {
-  await reportStart(work)
-  progress.started = true
-  if (alive !== undefined) signal.addEventListener('abort', () => alive.abort(signal.reason), { once: true })
-  return contextFor(work.state, signal, alive?.signal ?? signal)
+): ToolCallContext | Promise<ToolCallContext> {
+  const reported = reportStart(work)
+  if (reported instanceof Promise) return reported.then(started)
+  return started()
+
+  function started(): ToolCallContext | Promise<ToolCallContext> {
+    progress.started = true
+    return contextFor(work.state, life)
+  }
 }
 
 function reportStart({ state, tool }: Work): void | Promise<void> {
@@ -105,7 +147,7 @@ function reportStart({ state, tool }: Work): void | Promise<void> {
  * Waits for the session's earlier calls that write the same files. A call inside a call that writes does not wait,
  * because the outer call would wait for it in turn.
  */
-async function enterWriteOrder(state: CallState): Promise<(() => void) | undefined> {
+function enterWriteOrder(state: CallState): ReturnType<WriteOrder['enter']> | undefined {
   const { parts, request, expanded } = state
   if (parts.writes === undefined || request.insideWriter === true || expanded === undefined) return undefined
   const paths = writtenPaths(expanded.subjects)
@@ -114,8 +156,8 @@ async function enterWriteOrder(state: CallState): Promise<(() => void) | undefin
   return parts.writes.enter(paths, request.signal)
 }
 
-function isTimeout({ reason }: AbortSignal): boolean {
-  return reason instanceof DOMException && reason.name === 'TimeoutError'
+function isTimeout({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
 /**
@@ -130,27 +172,34 @@ function resultAfterTimeout(name: string, timeoutMs: number, envelope: Envelope)
   )
 }
 
-async function contextFor(
+function contextFor(state: CallState, life: CallLife): ToolCallContext | Promise<ToolCallContext> {
+  const { parts, request, authority, expanded } = state
+  if (authority === undefined || expanded === undefined) return contextWith(state, life, undefined)
+  const runtime = parts.runtimeFor?.({
+    callId: state.id,
+    call: expanded.call,
+    authority,
+    get signal() {
+      return life.signal
+    },
+    origin: request.origin,
+    request,
+    writer: state.writer === true || request.insideWriter === true,
+    endRun: (error) => {
+      state.fatal ??= { error }
+    },
+  })
+  return runtime instanceof Promise
+    ? runtime.then((known) => contextWith(state, life, known))
+    : contextWith(state, life, runtime)
+}
+
+function contextWith(
   state: CallState,
-  signal: AbortSignal,
-  alive: AbortSignal,
-): Promise<ToolCallContext> {
-  const { parts, request, authority, expanded, run } = state
-  const runtime =
-    authority &&
-    expanded &&
-    (await parts.runtimeFor?.({
-      callId: state.id,
-      call: expanded.call,
-      authority,
-      signal: alive,
-      origin: request.origin,
-      request,
-      writer: state.writer === true || request.insideWriter === true,
-      endRun: (error) => {
-        state.fatal ??= { error }
-      },
-    }))
+  { deadline: signal }: CallLife,
+  runtime: ToolRuntime | undefined,
+): ToolCallContext {
+  const { parts, request, run } = state
   const context: ToolCallContext = {
     signal,
     now: parts.now,

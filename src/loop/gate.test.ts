@@ -11,7 +11,7 @@ import { ToolSet } from '../tool/tool-set.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
 import { permitFor } from './call-permit.js'
 import { createGate, type Gate } from './gate.js'
-import type { CallOrigin, CallRecord, GateOutcome, GateParts } from './gate-parts.js'
+import type { CallOrigin, CallRecord, GateOutcome, GateParts, RuntimeRequest } from './gate-parts.js'
 import { createSessionAuthority, type SessionAuthorityOptions } from './session-authority.js'
 
 const read = createJsonTool<{ path: string }>({
@@ -621,6 +621,19 @@ describe('running', () => {
     await gate.call({ name: 'stubborn', origin: 'model', input: { value: {} }, timeoutMs: 20 })
     await late
     expect(done).toEqual([])
+  })
+
+  it('gives a runtime that is created after the call a signal that is already aborted', async () => {
+    let saved: RuntimeRequest | undefined
+    const { call } = setUp({
+      runtimeFor: (request) => {
+        saved = request
+        return {}
+      },
+    })
+    expect((await call('think', {})).envelope.type).toBe('output')
+    expect(saved?.signal.aborted).toBe(true)
+    expect(saved?.signal).toBe(saved?.signal)
   })
 })
 

@@ -24,6 +24,7 @@ import type {
   GateOutcome,
   GateParts,
   HookCall,
+  HookVerdict,
   Step,
 } from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
@@ -72,7 +73,8 @@ export function createGate(parts: GateParts): Gate {
       request.slot?.leave()
       const record = recordOf(state, envelope)
       try {
-        await parts.record?.(record)
+        const recording = parts.record?.(record)
+        if (recording instanceof Promise) await recording
       } catch (error) {
         return { envelope, record, fatal: { error } }
       }
@@ -144,17 +146,22 @@ async function runSteps(state: CallState): Promise<Passed> {
   try {
     const tool = await resolve(state)
     const written = parse(state)
-    const value = await rewriteInput(state, written)
+    const rewritten = rewriteInput(state, written)
+    const value = rewritten instanceof Promise ? await rewritten : rewritten
     let ready = await judgeArguments(state, tool, value)
-    const changed = await beforeHooks(state, ready)
+    const asked = beforeHooks(state, ready)
+    const changed = asked instanceof Promise ? await asked : asked
     // A call that a hook changed is a new call: it is checked and judged like any other.
     if (changed !== undefined) {
       state.text = serializeToolOutput(changed.args)
       ready = await judgeArguments(state, tool, changed.args)
     }
-    await seekApproval(state, tool, ready)
-    await judgeAgain(state, tool)
-    await checkBudget(state, ready)
+    const approval = seekApproval(state, tool, ready)
+    if (approval !== undefined) await approval
+    if (state.approval !== undefined) await refuseChangedTool(state, tool)
+    judgeAgain(state, tool)
+    const budget = checkBudget(state, ready)
+    if (budget !== undefined) await budget
     const envelope = await execute(state, tool, ready)
     const finished = await finish(state, tool, ready, envelope)
     return { envelope: finished, fatal: state.fatal }
@@ -186,7 +193,7 @@ function broken({ step }: CallState, thrown: unknown): Passed {
 async function resolve(state: CallState): Promise<AnyGovernedTool> {
   const { request, parts, governed } = state
   const found = parts.tools.get(request.name, request.origin)
-  const tool = found === undefined ? undefined : await currentOf(state, found)
+  const tool = found?.current === undefined ? found : await currentOf(state, found)
   if (tool === undefined)
     throw new Stopped(describeUnknownTool(request.name, parts.tools.names(request.origin)))
   if (request.form !== undefined) {
@@ -209,7 +216,8 @@ async function resolve(state: CallState): Promise<AnyGovernedTool> {
 async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool | undefined> {
   if (tool.current === undefined) return tool
   try {
-    return await whileRunning(request.signal, tool.current())
+    const current = tool.current()
+    return current instanceof Promise ? await whileRunning(request.signal, current) : current
   } catch (error) {
     if (error instanceof Stopped) throw error
     throw new Stopped(`The tool "${tool.name}" cannot be used now: ${messageOf(error)}`)
@@ -235,11 +243,15 @@ function parseText(name: string, text: string): unknown {
   }
 }
 
-async function rewriteInput(state: CallState, value: unknown): Promise<unknown> {
+/** A call for which nothing has to be waited, here and in the steps below, costs no promise for it. */
+function rewriteInput(state: CallState, value: unknown): unknown {
   state.step = 'input'
+  return state.parts.middleware?.some((one) => one.onToolInput) ? inputFromMiddleware(state, value) : value
+}
+
+async function inputFromMiddleware(state: CallState, value: unknown): Promise<unknown> {
   const { request, parts } = state
-  if (!parts.middleware?.some((one) => one.onToolInput)) return value
-  const applied = applyToolInput(parts.middleware, {
+  const applied = applyToolInput(parts.middleware ?? [], {
     toolName: request.name,
     args: state.text,
     turn: request.turn ?? 0,
@@ -258,7 +270,8 @@ async function judgeArguments(state: CallState, tool: AnyGovernedTool, value: un
   state.checked = serializeToolOutput(ready.args)
   checkCapability(state)
   applyRules(state)
-  await watch(state, ready)
+  const watched = watch(state, ready)
+  if (watched !== undefined) await watched
   return ready
 }
 
@@ -271,11 +284,10 @@ async function validate(state: CallState, tool: AnyGovernedTool, value: unknown)
     state.notices.push(`the arguments were not checked, the schema cannot be used: ${tool.unchecked}`)
   state.authority = state.parts.authorityFor(tool)
   const call = callOf(state, tool, prepared)
-  state.expanded = await withContainedFiles(
-    await expandOnDisk(call, state.authority.book.scope, state.parts),
-    state.authority,
-    state.parts.findBelow,
-  )
+  const found = expandOnDisk(call, state.authority.book.scope, state.parts)
+  const expanded = found instanceof Promise ? await found : found
+  const contained = withContainedFiles(expanded, state.authority, state.parts.findBelow)
+  state.expanded = contained instanceof Promise ? await contained : contained
   state.request.slot?.announce(state.expanded.subjects, tool.kind === 'execute')
   return prepared
 }
@@ -323,10 +335,10 @@ function deniedByDefault({ refusal, rules, limits, inherited }: Decision): boole
 }
 
 /** Asks the watchdog, which can only narrow the verdict. It can refuse the host's own calls, but not ask about them. */
-async function watch(state: CallState, ready: Ready): Promise<void> {
+function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   state.step = 'watchdog'
   const { parts, expanded, request, run } = state
-  if (parts.watchdog === undefined || expanded === undefined) return
+  if (parts.watchdog === undefined || expanded === undefined) return undefined
   const call = {
     tool: request.name,
     args: ready.args,
@@ -336,18 +348,32 @@ async function watch(state: CallState, ready: Ready): Promise<void> {
   }
   const { watchdogTimeoutMs: timeoutMs } = parts
   const asked = askWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
-  const verdict = 'action' in asked ? asked : await whileRunning(request.signal, asked)
+  if (!('action' in asked))
+    return whileRunning(request.signal, asked).then((verdict) => readWatchdog(state, ready, verdict))
+  readWatchdog(state, ready, asked)
+  return undefined
+}
+
+function readWatchdog(state: CallState, ready: Ready, verdict: Verdict): void {
   state.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
   if (serializeToolOutput(ready.args) !== state.checked)
     throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
 }
 
-async function beforeHooks(state: CallState, ready: Ready): Promise<{ args: unknown } | undefined> {
+type Changed = { readonly args: unknown } | undefined
+
+function beforeHooks(state: CallState, ready: Ready): Changed | Promise<Changed> {
   state.step = 'hooks'
   const { parts } = state
   if (parts.before === undefined) return undefined
-  const verdict = await guarded(state, 'a hook', parts.before(hookCall(state, ready)))
+  const verdict = parts.before(hookCall(state, ready))
+  return verdict instanceof Promise
+    ? guarded(state, 'a hook', verdict).then((known) => readVerdict(state, ready, known))
+    : readVerdict(state, ready, verdict)
+}
+
+function readVerdict(state: CallState, ready: Ready, verdict: HookVerdict): Changed {
   state.hooks = 'ask' in verdict && verdict.ask !== undefined ? 'ask' : verdict.action
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
@@ -385,9 +411,8 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
 }
 
 /** Judges again: while a user decided, rules or mode may have changed. A deny applies even if the user approved. */
-async function judgeAgain(state: CallState, tool: AnyGovernedTool): Promise<void> {
+function judgeAgain(state: CallState, tool: AnyGovernedTool): void {
   const now = state.parts.authorityFor(tool)
-  if (state.approval !== undefined) await refuseChangedTool(state, tool)
   // A parent's authority can change without a change of the child's object.
   if (now === state.authority && now.parent === undefined) return
   state.authority = now
@@ -403,12 +428,17 @@ async function refuseChangedTool(state: CallState, tool: AnyGovernedTool): Promi
   )
 }
 
-async function checkBudget(state: CallState, ready: Ready): Promise<void> {
+function checkBudget(state: CallState, ready: Ready): undefined | Promise<void> {
   state.step = 'budget'
   const { parts, request } = state
-  if (parts.budget === undefined) return
+  if (parts.budget === undefined) return undefined
   const asked = parts.budget({ toolName: request.name, args: ready.args })
-  const refusal = asked instanceof Promise ? await guarded(state, 'the budget', asked) : asked
+  if (asked instanceof Promise) return guarded(state, 'the budget', asked).then(refuseOverBudget)
+  refuseOverBudget(asked)
+  return undefined
+}
+
+function refuseOverBudget(refusal: string | undefined): void {
   if (refusal !== undefined) throw new Stopped(`Refused by the budget: ${refusal}`)
 }
 
@@ -422,15 +452,18 @@ async function finish(
   const { parts } = state
   state.step = 'bound'
   const limits = tool.limits ?? parts.outputLimits ?? {}
-  const bounded = await boundOutput(tool.name, envelope, limits, parts.spill)
-  const rewritten = await rewriteOutput(state, tool, bounded)
+  const bounding = boundOutput(tool.name, envelope, limits, parts.spill)
+  const bounded = bounding instanceof Promise ? await bounding : bounding
+  const rewriting = rewriteOutput(state, tool, bounded)
+  const rewritten = rewriting instanceof Promise ? await rewriting : rewriting
   const shown = rewritten === bounded ? bounded : await boundAgain(state, tool, rewritten, limits)
   state.step = 'done'
   if (shown.metadata['untrusted'] === true && state.request.origin !== 'host')
     state.untrusted.tool = tool.name
   if (parts.after === undefined) return shown
   try {
-    await guarded(state, 'a hook', parts.after({ ...hookCall(state, ready), envelope: shown }))
+    const reported = parts.after({ ...hookCall(state, ready), envelope: shown })
+    if (reported instanceof Promise) await guarded(state, 'a hook', reported)
   } catch (error) {
     state.notices.push(
       `a hook after the call failed: ${error instanceof Stopped ? 'it did not answer' : messageOf(error)}`,
@@ -445,7 +478,7 @@ function boundAgain(
   tool: AnyGovernedTool,
   envelope: Envelope,
   { maxBytes = defaultMaxBytes, ...limits }: OutputLimits,
-): Promise<Envelope> {
+): Envelope | Promise<Envelope> {
   return boundOutput(tool.name, envelope, { ...limits, maxBytes: maxBytes + noteBytes }, parts.spill)
 }
 

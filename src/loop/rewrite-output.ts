@@ -4,6 +4,7 @@ import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.j
 import { applyToolOutput, type ToolOutcomeContent } from '../tool/middleware.js'
 import { toolCallIdOf } from './approval-step.js'
 import type { CallState } from './gate.js'
+import type { GateParts } from './gate-parts.js'
 import { afterWork } from './guarded.js'
 import { errorPrefix, modelText } from './tool-message.js'
 
@@ -12,19 +13,29 @@ import { errorPrefix, modelText } from './tool-message.js'
  * exactly what middleware returns. A failure remains a failure. `tool` is undefined for the refusal of a call that
  * names no known tool.
  */
-export async function rewriteOutput(
+export function rewriteOutput(
   state: CallState,
   tool: AnyGovernedTool | undefined,
   envelope: Envelope,
-): Promise<Envelope> {
+): Envelope | Promise<Envelope> {
   state.step = 'output'
-  const { parts, request } = state
-  if (!parts.middleware?.some((one) => one.onToolOutput ?? one.onResult)) return envelope
+  const middleware = state.parts.middleware ?? []
+  const rewrites = middleware.some((one) => one.onToolOutput ?? one.onResult)
+  return rewrites ? outputFromMiddleware(state, middleware, tool, envelope) : envelope
+}
+
+async function outputFromMiddleware(
+  state: CallState,
+  middleware: NonNullable<GateParts['middleware']>,
+  tool: AnyGovernedTool | undefined,
+  envelope: Envelope,
+): Promise<Envelope> {
+  const { request } = state
   const result = modelText(envelope)
   const content =
     envelope.type === 'output' && isToolResultContentArray(envelope.data) ? envelope.data : undefined
   const applied = applyToolOutput(
-    parts.middleware,
+    middleware,
     {
       toolName: request.name,
       args: state.text,

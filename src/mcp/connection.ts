@@ -234,14 +234,19 @@ export async function connect(
             maxTotalTimeout: timeoutMs,
             ...omitUndefined({ signal: abort, onprogress: onProgress }),
           })
-        try {
-          return await ask().catch(async (error: unknown) => {
+        const askSignedIn = async (provider: SignInAttempt): Promise<unknown> => {
+          try {
+            return await ask()
+          } catch (error) {
             // The server refused the request, so nothing was done. After the user has approved more access, it can be
             // sent again.
-            if (signIn === undefined || !isUnauthorized(error)) throw error
-            await unlessAborted(signIn.complete(), abort === undefined ? signal : either(signal, abort))
+            if (!isUnauthorized(error)) throw error
+            await unlessAborted(provider.complete(), abort === undefined ? signal : either(signal, abort))
             return ask()
-          })
+          }
+        }
+        try {
+          return await (signIn === undefined ? ask() : askSignedIn(signIn))
         } catch (error) {
           if (abort?.aborted) throw new McpError('mcp_aborted', 'the call was cancelled')
           if (lost !== undefined) throw new McpError('mcp_unavailable', why() ?? lost)

@@ -8,7 +8,7 @@ const scratch = {
     return '/scratch/x'
   },
 }
-const read = (result: unknown) => readCallResult(result, scratch)
+const read = (result: unknown) => readCallResult(result, { scratch })
 
 describe('the result of a call to a server', () => {
   it('is text with invisible characters made visible', async () => {

@@ -1,9 +1,12 @@
 import type { ToolResultContent } from '../tool/content.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
-import type { RuntimeScratch } from '../tool/runtime.js'
+import type { ToolRuntime } from '../tool/runtime.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { visibleLine, visibleText } from '../toolbox/untrusted-text.js'
+
+/** Where bytes are written. It is read only if a result contains bytes. */
+type ContentPlace = Pick<ToolRuntime, 'scratch'>
 
 const maxParts = 200
 const maxImages = 10
@@ -11,13 +14,10 @@ const maxImages = 10
 const maxImageBytes = 7 * 1024 * 1024
 
 /** Converts the result of a server's tool to an envelope: visible text, images, and files for other bytes. */
-export async function readCallResult(
-  result: unknown,
-  scratch: RuntimeScratch | undefined,
-): Promise<Envelope> {
+export async function readCallResult(result: unknown, place: ContentPlace | undefined): Promise<Envelope> {
   if (!isRecord(result)) return errorEnvelope('The server answered with something that is not a result.')
   const parts = Array.isArray(result['content']) ? result['content'] : []
-  const content = await readParts(parts, scratch)
+  const content = await readParts(parts, place)
   const structured = result['structuredContent']
   if (!content.some(({ type }) => type === 'text') && structured !== undefined)
     content.unshift({ type: 'text', text: visibleText(serializeToolOutput(structured)) })
@@ -32,12 +32,12 @@ export async function readCallResult(
 /** Converts the result of `resources/read` to an envelope. */
 export async function readResourceResult(
   result: unknown,
-  scratch: RuntimeScratch | undefined,
+  place: ContentPlace | undefined,
 ): Promise<Envelope> {
   const contents = isRecord(result) && Array.isArray(result['contents']) ? result['contents'] : []
   const content = await readParts(
     contents.map((resource: unknown) => ({ type: 'resource', resource })),
-    scratch,
+    place,
   )
   if (content.length === 0) return errorEnvelope('The server gave nothing for this resource.')
   const onlyText = content.every(({ type }) => type === 'text')
@@ -49,12 +49,13 @@ export async function readResourceResult(
 
 async function readParts(
   parts: readonly unknown[],
-  scratch: RuntimeScratch | undefined,
+  place: ContentPlace | undefined,
 ): Promise<ToolResultContent[]> {
   const read: ToolResultContent[] = []
   let images = 0
   for (const part of parts.slice(0, maxParts)) {
-    const one = await readPart(part, scratch)
+    const reading = readPart(part, place)
+    const one = reading instanceof Promise ? await reading : reading
     if (one.type === 'image' && ++images > maxImages)
       read.push({ type: 'text', text: '[one more image, left out]' })
     else read.push(one)
@@ -64,18 +65,20 @@ async function readParts(
   return read
 }
 
-async function readPart(part: unknown, scratch: RuntimeScratch | undefined): Promise<ToolResultContent> {
+function readPart(
+  part: unknown,
+  place: ContentPlace | undefined,
+): ToolResultContent | Promise<ToolResultContent> {
   if (!isRecord(part)) return { type: 'text', text: '[something that is not content]' }
   const { type, text, data, mimeType, resource } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text: visibleText(text) }
   if ((type === 'image' || type === 'audio') && typeof data === 'string')
-    return readBytes(data, mimeType, scratch)
+    return readBytes(data, mimeType, place)
   if (type === 'resource_link')
     return { type: 'text', text: `[resource ${line(part['uri'])} ${line(part['name'])}]` }
   if (type === 'resource' && isRecord(resource)) {
     if (typeof resource['text'] === 'string') return { type: 'text', text: visibleText(resource['text']) }
-    if (typeof resource['blob'] === 'string')
-      return readBytes(resource['blob'], resource['mimeType'], scratch)
+    if (typeof resource['blob'] === 'string') return readBytes(resource['blob'], resource['mimeType'], place)
   }
   return { type: 'text', text: `[content of the kind ${line(type)}, which is not supported]` }
 }
@@ -83,7 +86,7 @@ async function readPart(part: unknown, scratch: RuntimeScratch | undefined): Pro
 async function readBytes(
   base64: string,
   mimeType: unknown,
-  scratch: RuntimeScratch | undefined,
+  place: ContentPlace | undefined,
 ): Promise<ToolResultContent> {
   const named =
     typeof mimeType === 'string' && /^[a-z]+\/[a-z0-9.+-]{1,60}$/i.test(mimeType) ? mimeType : undefined
@@ -91,7 +94,7 @@ async function readBytes(
   if (isImage && base64.length <= maxImageBytes && /^[A-Za-z0-9+/_-]*={0,2}$/.test(base64))
     return { type: 'image', data: base64, mediaType: named.toLowerCase() }
   const bytes = Buffer.from(base64, 'base64')
-  const path = await scratch?.write('mcp content', bytes)
+  const path = await place?.scratch?.write('mcp content', bytes)
   const where = path === undefined ? '' : `, kept in ${path}`
   return { type: 'text', text: `[${named ?? 'bytes'}, ${bytes.length} bytes${where}]` }
 }

@@ -16,7 +16,7 @@ export type ServerCalls = {
   readResource(uri: string, context: ToolCallContext): Promise<Envelope>
   listResources(context: ToolCallContext): Promise<Envelope>
   /** Returns the tool of this name after every change that the server has announced. */
-  currentTool(name: string): Promise<AnyGovernedTool | undefined>
+  currentTool(name: string): AnyGovernedTool | undefined | Promise<AnyGovernedTool | undefined>
 }
 
 /** How many characters of a description are in the list for the model; `tool_search` returns the full description. */
@@ -93,7 +93,7 @@ function asShown(
   tool: GovernedTool<JsonObject, unknown>,
   shown: JsonSchema,
   mcp: ServerToolIdentity,
-  current: () => Promise<AnyGovernedTool | undefined>,
+  current: NonNullable<AnyGovernedTool['current']>,
 ): AnyGovernedTool {
   const definition = Object.freeze({
     name: tool.name,

@@ -238,13 +238,14 @@ export class McpServer implements ServerCalls {
 
   async call(tool: string, args: JsonObject, context: ToolCallContext): Promise<Envelope> {
     const result = await this.#request('tools/call', { name: tool, arguments: args }, context)
-    return readCallResult(result, context.runtime?.scratch)
+    return readCallResult(result, context.runtime)
   }
 
   /** Reads an announced change before the call, so that the call is judged by the tool's current definition. */
-  async currentTool(name: string): Promise<AnyGovernedTool | undefined> {
-    if (this.#look !== undefined || this.#looking !== undefined) await this.#lookAtOnce()
-    return this.#tools.find((tool) => tool.name === name)
+  currentTool(name: string): AnyGovernedTool | undefined | Promise<AnyGovernedTool | undefined> {
+    const find = (): AnyGovernedTool | undefined => this.#tools.find((tool) => tool.name === name)
+    if (this.#look === undefined && this.#looking === undefined) return find()
+    return this.#lookAtOnce().then(find)
   }
 
   /**
@@ -257,10 +258,7 @@ export class McpServer implements ServerCalls {
   }
 
   async readResource(uri: string, context: ToolCallContext): Promise<Envelope> {
-    return readResourceResult(
-      await this.#request('resources/read', { uri }, context),
-      context.runtime?.scratch,
-    )
+    return readResourceResult(await this.#request('resources/read', { uri }, context), context.runtime)
   }
 
   async listResources(context: ToolCallContext): Promise<Envelope> {
@@ -299,7 +297,7 @@ export class McpServer implements ServerCalls {
     const sent = traceparent === undefined ? params : { ...params, _meta: { traceparent } }
     const ask = async (): Promise<unknown> => {
       // The caller can stop waiting; the connection is still opened for other callers.
-      const connection = await unlessAborted(this.#use(), signal)
+      const connection = this.#connection ?? (await unlessAborted(this.#use(), signal))
       try {
         return await connection.request(method, sent, {
           timeoutMs,
@@ -314,13 +312,18 @@ export class McpServer implements ServerCalls {
         throw error
       }
     }
-    this.#busy++
-    try {
-      const result = await ask().catch((error: unknown) => {
+    const askTwice = async (): Promise<unknown> => {
+      try {
+        return await ask()
+      } catch (error) {
         // The request was not executed, so it can be sent again, once, over a new connection.
         if (error instanceof McpError && error.code === 'mcp_expired') return ask()
         throw error
-      })
+      }
+    }
+    this.#busy++
+    try {
+      const result = await askTwice()
       this.touch()
       this.#backoff.succeeded()
       return result

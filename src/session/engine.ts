@@ -27,7 +27,7 @@ import {
 import { modeServices } from './change-mode.js'
 import { watchClosedPaths } from './closed-store.js'
 import { featuresWith } from './features-with.js'
-import { hostCalls } from './history/file-changes.js'
+import { type ChangeOwner, hostCalls } from './history/file-changes.js'
 import { type SeenFiles, type SeenUse, trackSeenFiles } from './history/seen-files.js'
 import { watchFiles } from './history/watched-files.js'
 import { hostTools } from './host-tools.js'
@@ -251,16 +251,59 @@ function runtimeFor(
   gate: () => Gate,
   mode: RuntimeMode,
 ): ToolRuntime {
+  const ownRun = request.origin === 'host' ? hostCalls : (kernel.activeRunId ?? 'host')
+  const owner = { id: kernel.parent?.changesOf ?? ownRun }
+  let machine: ToolRuntime | undefined
+  let session: RuntimeSession | undefined
+  // Most tools use one part of their runtime or none, so that each is created when it is first read.
+  return {
+    get files() {
+      return machineOf().files
+    },
+    get search() {
+      return machineOf().search
+    },
+    get shell() {
+      return machineOf().shell
+    },
+    get net() {
+      return machineOf().net
+    },
+    get scratch() {
+      return machineOf().scratch
+    },
+    get session() {
+      return sessionOf()
+    },
+  }
+
+  function sessionOf(): RuntimeSession {
+    session ??= sessionServices(kernel, request, gate, mode)
+    return session
+  }
+
+  function machineOf(): ToolRuntime {
+    machine ??= machineFor(kernel, workspace, seen, request, owner, sessionOf)
+    return machine
+  }
+}
+
+/** Returns what a call can use of the machine. */
+function machineFor(
+  kernel: SessionKernel,
+  workspace: Workspace,
+  seen: SeenFiles,
+  request: RuntimeRequest,
+  owner: ChangeOwner,
+  session: () => RuntimeSession,
+): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
   const runtime = workspace.runtimeFor(
     { ...permit, onRequest: (asked) => reportNetwork(kernel, request, asked) },
     request.signal,
   )
-  const ownRun = request.origin === 'host' ? hostCalls : (kernel.activeRunId ?? 'host')
-  const owner = { id: kernel.parent?.changesOf ?? ownRun }
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
   const files = runtime.files && watchFiles(runtime.files, place, kernel.log.changes, owner)
-  const session = sessionServices(kernel, request, gate, mode)
   return {
     ...runtime,
     ...(runtime.net !== undefined && { net: tracedNet(runtime.net, session) }),
@@ -270,7 +313,6 @@ function runtimeFor(
           ? files
           : trackSeenFiles(files, workspace.files, seen, seenUse(kernel, request.call.tool)),
     }),
-    session,
   }
 }
 
@@ -290,10 +332,10 @@ function reportNetwork(
 }
 
 /** Adds the trace to requests of tools, for hosts that expect it. */
-function tracedNet(net: RuntimeNet, session: RuntimeSession): RuntimeNet {
+function tracedNet(net: RuntimeNet, session: () => RuntimeSession): RuntimeNet {
   return {
     fetch(url, request) {
-      const traced = session.trace?.headersFor(url)
+      const traced = session().trace?.headersFor(url)
       return net.fetch(
         url,
         traced === undefined ? request : { ...request, headers: { ...traced, ...request?.headers } },

@@ -1,7 +1,7 @@
 import type { SessionLabels } from '../feature/labels.js'
 import type { CallRecord } from '../loop/gate-parts.js'
 import { omitUndefined } from '../tool/omit-undefined.js'
-import { toToolResult } from '../tool/tool-result.js'
+import { exitCodeOf, outputText } from '../tool/tool-result.js'
 import type { NetworkRequest } from '../workspace/egress/network-request.js'
 import { type FlatValue, flatten, unflatten } from './flat-value.js'
 
@@ -81,7 +81,6 @@ export class Trace {
     const { envelope } = record
     const network = this.#requests?.get(record.callId)
     this.#requests?.delete(record.callId)
-    const { output, exitCode } = toToolResult(record.toolName, envelope)
     this.#events.push({
       schema: 'capstan.trace_event.v1',
       kind: 'tool_execution',
@@ -93,9 +92,9 @@ export class Trace {
       ...omitUndefined({ toolCallId: record.toolCallId }),
       origin: record.origin,
       success: envelope.type === 'output',
-      exitCode,
+      exitCode: exitCodeOf(envelope),
       durationMs: record.durationMs,
-      outputBytes: Buffer.byteLength(output),
+      outputBytes: Buffer.byteLength(outputText(envelope)),
       metadataKeys: Object.keys(envelope.metadata),
       endedAt: record.endedAt,
       ...omitUndefined({ verdict: record.verdict?.action, approval: record.approval, network }),

@@ -92,7 +92,7 @@ export interface Tool<Args = unknown, Output = unknown> {
   /** The identity of a tool that an MCP server offers. */
   readonly mcp?: ServerToolIdentity
   /** The tool as its server offers it now, for a tool that can change; undefined when it is no longer offered. */
-  current?(): Promise<AnyGovernedTool | undefined>
+  current?(): AnyGovernedTool | undefined | Promise<AnyGovernedTool | undefined>
   definition(prompt: string): ToolDefinition | Promise<ToolDefinition>
   call(args: Args, context?: ToolCallContext): Output | Promise<Output>
   /** The subjects (paths, hosts, commands) that a call with these arguments touches. */

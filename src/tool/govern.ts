@@ -153,7 +153,8 @@ function prepare<Args, Output>(
         let start: number | undefined
         try {
           start = clock(context)
-          const result = await readResult(parts, await execute(inputOf(validation), context))
+          const reading = readResult(parts, await execute(inputOf(validation), context))
+          const result = reading instanceof Promise ? await reading : reading
           const metadata = { ...result.metadata, ...timing(context, start) }
           if (!result.ok) return errorEnvelope(result.error, metadata)
           // Without data it would no longer be an envelope after JSON.
@@ -198,22 +199,28 @@ function codeOf(thrown: unknown): { error_code?: string } {
 
 /** The result of the work, without the envelope if the tool returned one. */
 type Result<Output> =
-  | { readonly ok: true; readonly data: Output; readonly metadata?: EnvelopeMetadata }
+  | { readonly ok: true; readonly data: Output; readonly metadata?: EnvelopeMetadata | undefined }
   | { readonly ok: false; readonly error: string; readonly metadata: EnvelopeMetadata }
 
-async function readResult<Args, Output>(
+function readResult<Args, Output>(
   parts: ToolParts<Args, Output>,
   returned: unknown,
-): Promise<Result<Output>> {
+): Result<Output> | Promise<Result<Output>> {
   const envelope = returnedEnvelope(returned)
-  if (envelope === undefined) return { ok: true, data: await finished(parts, returned) }
-  const { metadata } = envelope
-  if (envelope.type === 'error') return { ok: false, error: envelope.error_text, metadata }
-  return { ok: true, data: await finished(parts, envelope.data), metadata }
+  const { metadata } = envelope ?? {}
+  if (envelope?.type === 'error')
+    return { ok: false, error: envelope.error_text, metadata: envelope.metadata }
+  const output = envelope === undefined ? returned : envelope.data
+  if (parts.finish !== undefined) return finished(parts.finish(output), metadata)
+  if (output instanceof Promise) return finished<Output>(output, metadata)
+  return { ok: true, data: output as Output, metadata }
 }
 
-function finished<Args, Output>(parts: ToolParts<Args, Output>, output: unknown): Output | Promise<Output> {
-  return parts.finish === undefined ? (output as Output) : parts.finish(output)
+async function finished<Output>(
+  output: Output | Promise<Output>,
+  metadata: EnvelopeMetadata | undefined,
+): Promise<Result<Output>> {
+  return { ok: true, data: await output, metadata }
 }
 
 function parseNow<Args>(

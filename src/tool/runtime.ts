@@ -5,11 +5,11 @@ import type { RuntimeSession } from './session-services.js'
  * grant; a tool never accesses the machine in another way. A host provides the parts that it has.
  */
 export interface ToolRuntime {
-  readonly files?: RuntimeFiles
-  readonly search?: RuntimeSearch
-  readonly shell?: RuntimeShell
-  readonly net?: RuntimeNet
-  readonly scratch?: RuntimeScratch
+  readonly files?: RuntimeFiles | undefined
+  readonly search?: RuntimeSearch | undefined
+  readonly shell?: RuntimeShell | undefined
+  readonly net?: RuntimeNet | undefined
+  readonly scratch?: RuntimeScratch | undefined
   /** Services of the session, in contrast to those of the machine. */
   readonly session?: RuntimeSession
 }

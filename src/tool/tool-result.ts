@@ -49,7 +49,8 @@ export function fromToolResult(result: PlainToolResult): Envelope {
   return errorEnvelope(result.output, { exit_code: result.exitCode, ...metadata })
 }
 
-function outputText(envelope: Envelope): string {
+/** Returns the text of a result, as a host reads it. */
+export function outputText(envelope: Envelope): string {
   if (envelope.type === 'error') return envelope.error_text
   const { data, metadata } = envelope
   // An empty list of blocks, which only middleware can return, has no text.
@@ -57,7 +58,8 @@ function outputText(envelope: Envelope): string {
   return isToolResultContentArray(data) ? toolResultContentToText(data) : serializeToolOutput(data)
 }
 
-function exitCodeOf({ type, metadata }: Envelope): number {
+/** Returns the exit code of a result: 0 on success, and that of a command where there is one. */
+export function exitCodeOf({ type, metadata }: Envelope): number {
   const own = metadata['exit_code']
   if (typeof own === 'number' && Number.isInteger(own) && (type === 'output' || own !== 0)) return own
   return type === 'output' ? 0 : 1

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createTool } from '../../src/tool/create-tool.js'
+import type { ToolRuntime } from '../../src/tool/runtime.js'
 import { ToolSet } from '../../src/tool/tool-set.js'
 import { bodyOf, calls, makeRepository, openSession, shownTools, toolResults } from './open-session.js'
 
@@ -51,6 +52,46 @@ describe('direct calls', () => {
     expect(await session.bash('printf docs-bash')).toBe('docs-bash')
     expect(await session.bash('echo out; echo err >&2; exit 3')).toMatch(/out[\s\S]*err/)
     expect(await session.tool('bash', { command: 'exit 3' })).toMatchObject({ exitCode: 3 })
+  })
+
+  it('a tool cannot use a part of its runtime that it first reads after the call', async () => {
+    let saved: ToolRuntime | undefined
+    const hoard = createTool({
+      name: 'hoard',
+      description: 'd',
+      requires: {
+        fs: { read: ['{workspace}/**'], write: ['{workspace}/**'] },
+        shell: [{ cmd: '*' }],
+      },
+      input: z.object({}),
+      execute: (_, { runtime }) => {
+        saved = runtime
+        return 'done'
+      },
+    })
+    const { session, root } = await openSession([], { tools: [hoard] }, files)
+    expect((await session.tool('hoard', {})).output).toBe('done')
+    await expect(saved?.files?.readText('README.md')).rejects.toThrow()
+    await expect(saved?.files?.write('late.txt', 'x')).rejects.toThrow()
+    await expect(saved?.shell?.run('touch late.txt')).rejects.toThrow()
+    await expect(saved?.scratch?.write('late', 'x')).rejects.toThrow()
+    await expect(readFile(join(root, 'late.txt'))).rejects.toThrow()
+  })
+
+  it('a tool can copy its runtime with some parts replaced', async () => {
+    const copier = createTool({
+      name: 'copier',
+      description: 'd',
+      requires: { fs: { read: ['{workspace}/**'] } },
+      input: z.object({}),
+      execute: async (_, { runtime }) => {
+        const copy: ToolRuntime = { ...runtime, session: {} }
+        return `${Object.keys(copy).sort().join(' ')}: ${await copy.files?.readText('README.md')}`
+      },
+    })
+    const { session } = await openSession([], { tools: [copier] }, files)
+    const { output } = await session.tool('copier', {})
+    expect(output).toBe(`files net scratch search session shell: ${files['README.md']}`)
   })
 
   it('tool returns output, exit code and metadata', async () => {
