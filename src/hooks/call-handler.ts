@@ -1,4 +1,5 @@
 import { messageOf } from '../tool/errors.js'
+import { isThenable } from '../tool/thenable.js'
 import { type ReadAnswer, readAnswer } from './answer.js'
 import type { HookEvent } from './events.js'
 import type { Hook, HookHandler } from './hook.js'
@@ -160,7 +161,3 @@ function createLife(): { signal(): AbortSignal; end(): void } {
 
 /** One shared exception, because creating one is expensive. */
 const ignoreRejection = new DOMException('the caller of this hook no longer waits', 'AbortError')
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-}

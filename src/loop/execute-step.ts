@@ -2,6 +2,7 @@ import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import type { ToolRuntime } from '../tool/runtime.js'
 import { serializeToolOutput } from '../tool/serialize.js'
+import { isThenable } from '../tool/thenable.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { startDeadline } from './deadline.js'
 import type { CallState, Ready } from './gate.js'
@@ -121,7 +122,7 @@ function begin(
   progress: { started: boolean },
 ): ToolCallContext | Promise<ToolCallContext> {
   const reported = reportStart(work)
-  if (reported instanceof Promise) return reported.then(started)
+  if (isThenable(reported)) return Promise.resolve(reported).then(started)
   return started()
 
   function started(): ToolCallContext | Promise<ToolCallContext> {
@@ -189,8 +190,8 @@ function contextFor(state: CallState, life: CallLife): ToolCallContext | Promise
       state.fatal ??= { error }
     },
   })
-  return runtime instanceof Promise
-    ? runtime.then((known) => contextWith(state, life, known))
+  return isThenable(runtime)
+    ? Promise.resolve(runtime).then((known) => contextWith(state, life, known))
     : contextWith(state, life, runtime)
 }
 

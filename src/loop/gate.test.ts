@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
 import type { PermissionPolicy } from '../authority/policy.js'
@@ -352,6 +353,18 @@ describe('the watchdog', () => {
 })
 
 describe('hooks, middleware and budget', () => {
+  it('are waited for when they return a promise of another realm', async () => {
+    const foreign = <Value>(value: Value): Promise<Value> =>
+      runInNewContext('Promise').resolve(value) as Promise<Value>
+    expect(foreign(1)).not.toBeInstanceOf(Promise)
+    const blocking = setUp({ before: () => foreign({ action: 'block', reason: 'office hours' }) })
+    expect(await blocking.text('think', {})).toBe('Blocked by a hook: office hours')
+    const spent = setUp({ budget: () => foreign('spent') })
+    expect(await spent.text('think', {})).toBe('Refused by the budget: spent')
+    const failing = setUp({ record: () => foreign(0).then(() => Promise.reject(new Error('full'))) })
+    expect((await failing.call('think', {})).fatal).toMatchObject({ error: { message: 'full' } })
+  })
+
   it('block, skip, or change a call; what is changed is judged again', async () => {
     expect(
       await setUp({ before: () => ({ action: 'block', reason: 'office hours' }) }).text('think', {}),

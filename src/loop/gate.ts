@@ -12,6 +12,7 @@ import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
 import type { Subject } from '../tool/subject.js'
+import { isThenable } from '../tool/thenable.js'
 import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
 import { boundOutput, defaultMaxBytes } from './bound-output.js'
@@ -74,7 +75,7 @@ export function createGate(parts: GateParts): Gate {
       const record = recordOf(state, envelope)
       try {
         const recording = parts.record?.(record)
-        if (recording instanceof Promise) await recording
+        if (isThenable(recording)) await recording
       } catch (error) {
         return { envelope, record, fatal: { error } }
       }
@@ -217,7 +218,7 @@ async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool
   if (tool.current === undefined) return tool
   try {
     const current = tool.current()
-    return current instanceof Promise ? await whileRunning(request.signal, current) : current
+    return isThenable(current) ? await whileRunning(request.signal, current) : current
   } catch (error) {
     if (error instanceof Stopped) throw error
     throw new Stopped(`The tool "${tool.name}" cannot be used now: ${messageOf(error)}`)
@@ -368,7 +369,7 @@ function beforeHooks(state: CallState, ready: Ready): Changed | Promise<Changed>
   const { parts } = state
   if (parts.before === undefined) return undefined
   const verdict = parts.before(hookCall(state, ready))
-  return verdict instanceof Promise
+  return isThenable(verdict)
     ? guarded(state, 'a hook', verdict).then((known) => readVerdict(state, ready, known))
     : readVerdict(state, ready, verdict)
 }
@@ -433,7 +434,7 @@ function checkBudget(state: CallState, ready: Ready): undefined | Promise<void> 
   const { parts, request } = state
   if (parts.budget === undefined) return undefined
   const asked = parts.budget({ toolName: request.name, args: ready.args })
-  if (asked instanceof Promise) return guarded(state, 'the budget', asked).then(refuseOverBudget)
+  if (isThenable(asked)) return guarded(state, 'the budget', asked).then(refuseOverBudget)
   refuseOverBudget(asked)
   return undefined
 }
@@ -463,7 +464,7 @@ async function finish(
   if (parts.after === undefined) return shown
   try {
     const reported = parts.after({ ...hookCall(state, ready), envelope: shown })
-    if (reported instanceof Promise) await guarded(state, 'a hook', reported)
+    if (isThenable(reported)) await guarded(state, 'a hook', reported)
   } catch (error) {
     state.notices.push(
       `a hook after the call failed: ${error instanceof Stopped ? 'it did not answer' : messageOf(error)}`,

@@ -1,3 +1,4 @@
+import { isThenable } from '../tool/thenable.js'
 import type { CallState } from './gate.js'
 import { Stopped } from './stopped.js'
 
@@ -9,9 +10,9 @@ const guardTimeoutMs = 60_000
 export async function guarded<Answer>(
   { request, parts }: CallState,
   who: string,
-  answer: Answer | Promise<Answer>,
+  answer: Answer | PromiseLike<Answer>,
 ): Promise<Answer> {
-  if (!isPromise(answer)) return answer
+  if (!isThenable(answer)) return answer
   const timeoutMs = parts.guardTimeoutMs ?? guardTimeoutMs
   return until(request.signal, timeoutMs, `Blocked: ${who} did not answer within ${timeoutMs} ms.`, answer)
 }
@@ -76,8 +77,4 @@ function until<Answer>(
       resolve(value)
     }, fail)
   })
-}
-
-function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
-  return typeof value === 'object' && value !== null && 'then' in value
 }

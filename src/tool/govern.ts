@@ -20,6 +20,7 @@ import { publishedBy } from './published-by.js'
 import type { RequirementSet } from './requirement.js'
 import { assertRequirements } from './requirement-check.js'
 import type { Subject } from './subject.js'
+import { isThenable } from './thenable.js'
 import { type Checked, ToolInputError, type Validate, type Validation } from './validation.js'
 
 /** The governed options of a tool, shared by all functions that create one. */
@@ -212,12 +213,12 @@ function readResult<Args, Output>(
     return { ok: false, error: envelope.error_text, metadata: envelope.metadata }
   const output = envelope === undefined ? returned : envelope.data
   if (parts.finish !== undefined) return finished(parts.finish(output), metadata)
-  if (output instanceof Promise) return finished<Output>(output, metadata)
+  if (isThenable(output)) return finished(output as PromiseLike<Output>, metadata)
   return { ok: true, data: output as Output, metadata }
 }
 
 async function finished<Output>(
-  output: Output | Promise<Output>,
+  output: Output | PromiseLike<Output>,
   metadata: EnvelopeMetadata | undefined,
 ): Promise<Result<Output>> {
   return { ok: true, data: await output, metadata }

@@ -1,0 +1,7 @@
+/**
+ * Whether a value has to be waited for. What a host returns is checked this way: a promise of a library or of another
+ * realm is not an instance of `Promise`.
+ */
+export function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
