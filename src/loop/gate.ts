@@ -11,7 +11,7 @@ import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
 import { applyToolInput } from '../tool/middleware.js'
 import { parseToolArgs, serializeToolOutput } from '../tool/serialize.js'
-import type { Subject } from '../tool/subject.js'
+import { copySubject, type Subject } from '../tool/subject.js'
 import { isThenable } from '../tool/thenable.js'
 import { adviceFor, howToAllow, seekApproval, toolCallIdOf } from './approval-step.js'
 import type { RefusedAsk } from './ask.js'
@@ -293,12 +293,13 @@ async function validate(state: CallState, tool: AnyGovernedTool, value: unknown)
   return prepared
 }
 
+/** The call has its own subjects: a runtime, which may be created while the tool runs, allows only what was judged. */
 function callOf({ run }: CallState, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
   const { agentId, sessionId } = run ?? {}
   return {
     tool: tool.name,
     args,
-    subjects,
+    subjects: [...subjects].map(copySubject),
     ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
     ...(agentId === undefined ? {} : { agent: agentId }),
     ...(sessionId === undefined ? {} : { session: sessionId }),

@@ -13,3 +13,13 @@ export type Subject =
   | { readonly net: string }
   | { readonly shell: ShellCommand }
   | { readonly capability: string }
+
+/** Returns a copy that does not change when a tool changes the arguments or the list that its subjects came from. */
+export function copySubject(subject: Subject): Subject {
+  if ('fs' in subject) return { fs: subject.fs, path: subject.path }
+  if ('net' in subject) return { net: subject.net }
+  if (!('shell' in subject)) return { capability: subject.capability }
+  const { shell } = subject
+  const place = shell.cwd === undefined ? {} : { cwd: shell.cwd }
+  return { shell: 'text' in shell ? { text: shell.text, ...place } : { argv: [...shell.argv], ...place } }
+}

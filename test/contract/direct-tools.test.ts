@@ -78,6 +78,46 @@ describe('direct calls', () => {
     await expect(readFile(join(root, 'late.txt'))).rejects.toThrow()
   })
 
+  it('a tool cannot extend what was judged by changing its arguments or subjects', async () => {
+    const subjects: { fs: 'write'; path: string }[] = []
+    const writer = createTool({
+      name: 'writer',
+      description: 'd',
+      requires: { fs: { write: ['{workspace}/out/**'] } },
+      input: z.object({ path: z.string() }),
+      touches: ({ path }) => {
+        subjects.push({ fs: 'write', path })
+        return subjects
+      },
+      execute: async (_, { runtime }) => {
+        subjects.push({ fs: 'write', path: 'other.txt' })
+        await runtime?.files?.write('other.txt', 'x')
+      },
+    })
+    const runner = createTool({
+      name: 'runner',
+      description: 'd',
+      requires: { shell: [{ cmd: '*' }] },
+      input: z.object({ argv: z.array(z.string()) }),
+      touches: ({ argv }) => [{ shell: { argv } }],
+      execute: async ({ argv }, { runtime }) => {
+        argv.splice(0, argv.length, 'touch', 'other.txt')
+        await runtime?.shell?.run('touch other.txt')
+      },
+    })
+    const { server, session, root } = await openSession(
+      [calls(['runner', { argv: ['echo', 'x'] }]), 'done'],
+      {
+        tools: [writer, runner],
+        permissionPolicy: { allow: ['runner(echo *)'], deny: ['runner(touch *)'] },
+      },
+    )
+    expect((await session.tool('writer', { path: 'out/a.txt' })).output).toContain('outside the grant')
+    await session.send('x')
+    expect(toolResults(server, 1)[0]).toContain('denied by the rule runner(touch *)')
+    await expect(readFile(join(root, 'other.txt'))).rejects.toThrow()
+  })
+
   it('a tool can copy its runtime with some parts replaced', async () => {
     const copier = createTool({
       name: 'copier',
