@@ -253,6 +253,8 @@ function runtimeFor(
 ): ToolRuntime {
   const ownRun = request.origin === 'host' ? hostCalls : (kernel.activeRunId ?? 'host')
   const owner = { id: kernel.parent?.changesOf ?? ownRun }
+  // Before the tool runs: it can be removed or replaced while it runs.
+  const use = request.origin === 'host' ? undefined : seenUse(kernel, request.call.tool)
   let machine: ToolRuntime | undefined
   let session: RuntimeSession | undefined
   // Most tools use one part of their runtime or none, so that each is created when it is first read.
@@ -283,7 +285,7 @@ function runtimeFor(
   }
 
   function machineOf(): ToolRuntime {
-    machine ??= machineFor(kernel, workspace, seen, request, owner, sessionOf)
+    machine ??= machineFor(kernel, workspace, request, owner, use && { seen, use }, sessionOf)
     return machine
   }
 }
@@ -292,9 +294,10 @@ function runtimeFor(
 function machineFor(
   kernel: SessionKernel,
   workspace: Workspace,
-  seen: SeenFiles,
   request: RuntimeRequest,
   owner: ChangeOwner,
+  /** What the model sees of its files; absent for calls of the host. */
+  sight: { readonly seen: SeenFiles; readonly use: SeenUse } | undefined,
   session: () => RuntimeSession,
 ): ToolRuntime {
   const permit = permitFor(request.call, request.authority, request.origin === 'host', workspace)
@@ -308,10 +311,7 @@ function machineFor(
     ...runtime,
     ...(runtime.net !== undefined && { net: tracedNet(runtime.net, session) }),
     ...(files !== undefined && {
-      files:
-        request.origin === 'host'
-          ? files
-          : trackSeenFiles(files, workspace.files, seen, seenUse(kernel, request.call.tool)),
+      files: sight === undefined ? files : trackSeenFiles(files, workspace.files, sight.seen, sight.use),
     }),
   }
 }

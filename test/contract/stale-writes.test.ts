@@ -217,6 +217,28 @@ describe('the options of the stale-write check', { timeout: limit }, () => {
     expect((await rounds([run('cat a.txt'), write('new')], required)).last).toContain('you have not read it')
   })
 
+  it('apply to a tool that is removed while it runs', async () => {
+    const remover = createJsonTool({
+      name: 'remover',
+      description: 'd',
+      kind: 'edit',
+      requires: { fs: { write: ['{workspace}/**'] } },
+      parameters: { type: 'object' },
+      execute: async (_, { runtime }) => {
+        opened.session.unregisterTool('remover')
+        await runtime?.files?.write('a.txt', 'new')
+      },
+    })
+    const opened = await openSession(
+      [calls(['remover', {}]), 'done'],
+      { ...open, tools: [remover], requireReadBeforeWrite: true },
+      { 'a.txt': lines },
+    )
+    await opened.session.send('go')
+    expect(toolResults(opened.server, 1)[0]).toContain('you have not read it')
+    expect(await readFile(join(opened.root, 'a.txt'), 'utf8')).toBe(lines)
+  })
+
   it('are validated', async () => {
     await expect(openSession([], { staleWriteCheck: 'no' } as never)).rejects.toThrow('staleWriteCheck')
     await expect(openSession([], { requireReadBeforeWrite: 1 } as never)).rejects.toThrow(
