@@ -22,7 +22,7 @@ export async function execute(state: CallState, tool: AnyGovernedTool, ready: Re
   const { parts, request } = state
   const work: Work = { state, tool, ready }
   const turn = request.slot?.turn()
-  const hasTurn = turn instanceof Promise ? await turn : turn
+  const hasTurn = isThenable(turn) ? await turn : turn
   if (hasTurn === false)
     return errorEnvelope(`Tool "${request.name}" was not run: the run was ended by another call.`)
   const entering = enterWriteOrder(state)

@@ -10,6 +10,7 @@ import { createJsonTool } from '../tool/create-json-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
+import { CallOrder } from './call-order.js'
 import { permitFor } from './call-permit.js'
 import { createGate, type Gate } from './gate.js'
 import type { CallOrigin, CallRecord, GateOutcome, GateParts, RuntimeRequest } from './gate-parts.js'
@@ -363,6 +364,24 @@ describe('hooks, middleware and budget', () => {
     expect(await spent.text('think', {})).toBe('Refused by the budget: spent')
     const failing = setUp({ record: () => foreign(0).then(() => Promise.reject(new Error('full'))) })
     expect((await failing.call('think', {})).fatal).toMatchObject({ error: { message: 'full' } })
+  })
+
+  it('are waited for when they return a function with a method then, as await does', async () => {
+    const then = (_: unknown, reject: (error: Error) => void): void => reject(new Error('full'))
+    const failing = (): Promise<never> =>
+      Object.defineProperty(() => undefined, 'then', { value: then }) as never
+    const starting = setUp({ starting: failing })
+    expect(await starting.text('think', {})).toContain('the step "execute" failed: full')
+    const recording = setUp({ record: failing })
+    expect((await recording.call('think', {})).fatal).toMatchObject({ error: { message: 'full' } })
+  })
+
+  it('run no call before its turn, whatever kind of promise the order returns', async () => {
+    const ended: PromiseLike<boolean> = runInNewContext('Promise').resolve(false)
+    const slot = { ...new CallOrder(1).add(), turn: () => ended as Promise<boolean> }
+    const { gate } = setUp()
+    const { envelope } = await gate.call({ name: 'think', input: { value: {} }, origin: 'host', slot })
+    expect(envelope).toMatchObject({ error_text: expect.stringContaining('ended by another call') })
   })
 
   it('block, skip, or change a call; what is changed is judged again', async () => {
