@@ -14,7 +14,11 @@ import { CallOrder } from './call-order.js'
 import { permitFor } from './call-permit.js'
 import { createGate, type Gate } from './gate.js'
 import type { CallOrigin, CallRecord, GateOutcome, GateParts, RuntimeRequest } from './gate-parts.js'
-import { createSessionAuthority, type SessionAuthorityOptions } from './session-authority.js'
+import {
+  createSessionAuthority,
+  type SessionAuthority,
+  type SessionAuthorityOptions,
+} from './session-authority.js'
 
 const read = createJsonTool<{ path: string }>({
   name: 'read',
@@ -796,6 +800,45 @@ describe('between the verdict and the execution', () => {
       },
     })
     expect(await text('write', { path: 'b.txt', text: 'x' })).toContain('plan')
+  })
+
+  it('a call that needs approval since a hook or a policy was asked does not run without it', async () => {
+    const careful = createJsonTool({
+      name: 'careful',
+      description: 'd',
+      requires: { fs: { write: ['{workspace}/**'] } },
+      parameters: {},
+      approval: { when: () => true },
+      touches: () => [{ fs: 'write', path: 'b.txt' }],
+      execute: () => 'written',
+    })
+    const open = (): SessionAuthority =>
+      createSessionAuthority({ scope: () => workspace.scope, tools: () => [write, careful], mode: 'full' })
+    const onAsk = vi.fn(() => ({ decision: 'reject' }) as const)
+    const hooked = open()
+    const afterHook = setUp({
+      authorityFor: (tool) => hooked.for(tool),
+      onAsk,
+      before: async () => {
+        hooked.setMode(undefined)
+        return { action: 'continue' }
+      },
+    })
+    expect(await afterHook.text('write', { path: 'b.txt', text: 'x' })).toContain('rejected')
+    expect(onAsk).toHaveBeenCalledTimes(1)
+    const approved = open()
+    const afterPolicy = setUp({
+      extra: [careful],
+      authorityFor: (tool) => approved.for(tool),
+      approvals: {
+        handler: async () => {
+          approved.setMode(undefined)
+          return true
+        },
+      },
+    })
+    expect(await afterPolicy.text('careful', {})).toMatch(/no rule covers writing .*b\.txt.* Call it again/)
+    expect(afterPolicy.records[0]).toMatchObject({ endedAt: 'approval', approval: 'policy' })
   })
 
   it('a guard that never answers does not delay an aborted run, and denies its call after its time limit', async () => {

@@ -157,10 +157,14 @@ async function runSteps(state: CallState): Promise<Passed> {
       state.text = serializeToolOutput(changed.args)
       ready = await judgeArguments(state, tool, changed.args)
     }
-    const approval = seekApproval(state, tool, ready)
-    if (approval !== undefined) await approval
-    if (state.approval !== undefined) await refuseChangedTool(state, tool)
     judgeAgain(state, tool)
+    const approval = seekApproval(state, tool, ready)
+    if (approval !== undefined) {
+      await approval
+      if (state.approval !== undefined) await refuseChangedTool(state, tool)
+      judgeAgain(state, tool)
+      refuseUnasked(state)
+    }
     const budget = checkBudget(state, ready)
     if (budget !== undefined) await budget
     const envelope = await execute(state, tool, ready)
@@ -412,7 +416,10 @@ function linkTargets({ subjects }: ExpandedCall): Subject[] {
   )
 }
 
-/** Judges again: while a user decided, rules or mode may have changed. A deny applies even if the user approved. */
+/**
+ * Judges again: while a hook was asked or a user decided, rules or mode may have changed. A deny applies even if the
+ * user approved.
+ */
 function judgeAgain(state: CallState, tool: AnyGovernedTool): void {
   const now = state.parts.authorityFor(tool)
   // A parent's authority can change without a change of the child's object.
@@ -420,6 +427,15 @@ function judgeAgain(state: CallState, tool: AnyGovernedTool): void {
   state.authority = now
   checkCapability(state)
   applyRules(state)
+}
+
+/** Refuses a call that needs the approval of a user since only the tool's own policy was asked. */
+function refuseUnasked(state: CallState): void {
+  const { decision, approval } = state
+  if (decision?.verdict.action !== 'ask' || (approval !== undefined && approval !== 'policy')) return
+  state.step = 'approval'
+  const why = decision.verdict.reason ?? 'it must be asked about'
+  throw new Stopped(`Refused: ${why}, since the permissions changed while the call waited. Call it again.`)
 }
 
 /** Refuses a tool that its server changed after it was shown: the approval covers only the shown definition. */
