@@ -372,7 +372,10 @@ export function shellFor(
     },
     start: async (command, request) => {
       await admit(command, request?.cwd)
-      return shell.start(command, { ...request, confine: await confine() })
+      const confinement = await confine()
+      // The call can have ended in the meantime; a job that has started does not end with it.
+      signal.throwIfAborted()
+      return shell.start(command, { ...request, confine: confinement })
     },
     jobs: () => shell.jobs(),
     readJob: (id, from) => shell.readJob(id, from),

@@ -78,6 +78,25 @@ describe('direct calls', () => {
     await expect(readFile(join(root, 'late.txt'))).rejects.toThrow()
   })
 
+  it('a tool that does not wait for its command to start cannot start it after the call', async () => {
+    let starting: Promise<unknown> | undefined
+    const hasty = createTool({
+      name: 'hasty',
+      description: 'd',
+      requires: { shell: [{ cmd: '*' }] },
+      input: z.object({}),
+      execute: (_, { runtime }) => {
+        starting = runtime?.shell?.start('touch late.txt')
+        starting?.catch(() => undefined)
+        return 'done'
+      },
+    })
+    const { session, root } = await openSession([], { tools: [hasty] })
+    expect((await session.tool('hasty', {})).output).toBe('done')
+    await expect(starting).rejects.toThrow('the call has ended')
+    await expect(readFile(join(root, 'late.txt'))).rejects.toThrow()
+  })
+
   it('a tool cannot extend what was judged by changing its arguments or subjects', async () => {
     const subjects: { fs: 'write'; path: string }[] = []
     const writer = createTool({
