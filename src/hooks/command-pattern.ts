@@ -7,7 +7,7 @@ export type CommandMatch = 'yes' | 'no' | 'undecided'
 
 const maxCommandLength = 8 * 1024
 const maxPatternLength = 1024
-const timeoutMs = 100
+const usualTimeoutMs = 100
 /** The estimated number of steps that an expression can run on this thread without a noticeable delay. */
 const maxSteps = 2 ** 20
 
@@ -15,13 +15,16 @@ const maxSteps = 2 ** 20
  * Compiles a regular expression for commands. A model writes the commands, so one of them can cause catastrophic
  * backtracking: only the simplest expressions run directly, all others with a time limit.
  */
-export function compileCommandPattern(pattern: string | RegExp): (command: string) => CommandMatch {
+export function compileCommandPattern(
+  pattern: string | RegExp,
+  timeoutMs = usualTimeoutMs,
+): (command: string) => CommandMatch {
   const regex = readRegex(pattern)
   const repeats = repeatsIn(regex.source)
   return (command) => {
     if (command.length > maxCommandLength) return 'undecided'
     if (command.length ** (repeats + 1) <= maxSteps) return regex.test(command) ? 'yes' : 'no'
-    return testInTime(regex, command)
+    return testInTime(regex, command, timeoutMs)
   }
 }
 
@@ -53,7 +56,7 @@ type Bench = { regex: RegExp; command: string }
 let bench: { readonly place: Bench; readonly test: Script } | undefined
 
 /** A script with a time limit is the only way to stop a regular expression that runs on this thread. */
-function testInTime(regex: RegExp, command: string): CommandMatch {
+function testInTime(regex: RegExp, command: string, timeoutMs: number): CommandMatch {
   bench ??= {
     place: createContext({ regex, command }) as Bench,
     test: new Script('regex.test(command)'),

@@ -106,7 +106,8 @@ describe('a pattern for commands', () => {
         (pattern, short, long) => {
           const command = long ? short + 'c'.repeat(1100) : short
           const expected = new RegExp(pattern).test(command) ? 'yes' : 'no'
-          expect(compileCommandPattern(pattern)(command)).toBe(expected)
+          // On a busy machine, the usual limit of 100 ms can pass before the expression runs.
+          expect(compileCommandPattern(pattern, 60_000)(command)).toBe(expected)
         },
       ),
       { numRuns: propertyRuns(300) },
