@@ -11,6 +11,7 @@ import {
   type ToolApprovalsOptions,
 } from '../tool/approval.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
+import { copyArguments } from '../tool/copy-arguments.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { type AskRequest, readAnswer, rejectionText } from './ask.js'
 import type { CallState, Ready } from './gate.js'
@@ -118,13 +119,14 @@ async function askPolicy(
   if (policy === undefined && state.requested === undefined) return undefined
   const context = {
     toolName: tool.name,
-    args: ready.args,
+    args: copyArguments(ready.args),
     rawArgs: state.text,
     internalCallId: state.id,
     run: state.run ?? { agentId: 'capstan', runId: state.id },
     ...toolCallIdOf(request),
   }
   const own = await evaluateApproval(policy, context)
+  refuseChangedQuestion(state, context.args)
   const asked = state.requested === undefined ? own : { ...context, ...state.requested, ...own }
   if (asked === undefined || (parts.approvals === undefined && parts.onAsk !== undefined)) return asked
   if (parts.approvals === undefined) {
@@ -134,8 +136,18 @@ async function askPolicy(
   }
   const outcome = await whileWaiting(state, decideApproval(asked, parts.approvals))
   if (!outcome.approved) throw new Stopped(outcome.message, { rejected: true })
+  refuseChangedQuestion(state, context.args)
   state.approval = 'policy'
   return undefined
+}
+
+/**
+ * Refuses a call if its question was changed: policies, hooks and handlers read it one after the other, and the last
+ * one would approve arguments that do not run.
+ */
+function refuseChangedQuestion(state: CallState, args: unknown): void {
+  if (serializeToolOutput(args) !== state.checked)
+    throw new Stopped('Refused: the arguments changed while an approval was asked for.')
 }
 
 async function askPerson(
@@ -154,7 +166,7 @@ async function askPerson(
   const found = policy === undefined ? rulesFor(state, suggestRule) : undefined
   const suggestion = found !== undefined && 'rules' in found ? found : undefined
   const offered = suggestion === undefined ? {} : { suggestion: suggestion.rules }
-  const diff = await guarded(state, 'the diff', parts.diffFor?.(tool, ready.args))
+  const diff = await guarded(state, 'the diff', parts.diffFor?.(tool, copyArguments(ready.args)))
   const notes = [
     ...(state.expanded === undefined ? [] : approvalNotes(state.expanded)),
     ...serverNotes(tool),
@@ -165,8 +177,8 @@ async function askPerson(
     id: state.id,
     key: await keyFor(state, ready),
     toolName: tool.name,
-    args: ready.args,
-    subjects: ready.subjects,
+    args: copyArguments(ready.args),
+    subjects: state.expanded?.call.subjects ?? [],
     reasons,
     ...uncoveredCommands(state),
     rules: rulesThatAsk(state),
@@ -183,6 +195,7 @@ async function askPerson(
     const own = answer.message === undefined ? policy?.rejectMessage : undefined
     throw new Stopped(own ?? rejectionText(answer))
   }
+  refuseChangedQuestion(state, request.args)
   state.approval = 'once'
   if (answer.keep === undefined || suggestion === undefined || parts.keepRule === undefined) return
   const scope = answer.keep === 'always' ? 'project' : 'session'

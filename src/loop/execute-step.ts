@@ -6,6 +6,7 @@ import { isThenable } from '../tool/thenable.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { startDeadline } from './deadline.js'
 import type { CallState, Ready } from './gate.js'
+import type { GateParts } from './gate-parts.js'
 import { type WriteOrder, writtenPaths } from './write-order.js'
 
 /** The grace period keeps an abort under two seconds, also with a tool that ignores its signal. */
@@ -17,7 +18,13 @@ const callIsOver = new DOMException('the call has ended', 'AbortError')
  * Runs the tool in its turn, in its lane and under its deadline, with a runtime that ends with the call. If the
  * arguments differ from those that were judged, the tool does not run.
  */
-export async function execute(state: CallState, tool: AnyGovernedTool, ready: Ready): Promise<Envelope> {
+export async function execute(
+  state: CallState,
+  tool: AnyGovernedTool,
+  ready: Ready,
+  /** Judges a call that has waited again, and throws if it must not run any more. */
+  judgeWaited: () => void,
+): Promise<Envelope> {
   state.step = 'execute'
   const { parts, request } = state
   const work: Work = { state, tool, ready }
@@ -28,12 +35,45 @@ export async function execute(state: CallState, tool: AnyGovernedTool, ready: Re
   const entering = enterWriteOrder(state)
   const leave = entering && (await entering)
   try {
-    if (parts.lane === undefined) return await runHere(work)
-    const { origin, signal, toolCallId } = request
-    const call = { tool, toolCallId, args: state.checked, origin, signal, starting: () => reportStart(work) }
-    return await parts.lane(call, (laneMs) => runHere(work, laneMs))
+    if (parts.lane !== undefined) return await runInLane(work, parts.lane, judgeWaited)
+    // Rules can have changed while the call waited for its turn.
+    if (isThenable(turn) || leave !== undefined) judgeWaited()
+    return await runHere(work)
   } finally {
     leave?.()
+  }
+}
+
+/** Judges the call when the lane starts it, here or elsewhere. A refusal ends the call, whatever the lane returns. */
+async function runInLane(
+  work: Work,
+  lane: NonNullable<GateParts['lane']>,
+  judgeWaited: () => void,
+): Promise<Envelope> {
+  const { state, tool } = work
+  const { origin, signal, toolCallId } = state.request
+  let refusal: { readonly thrown: unknown } | undefined
+  const judge = (): void => {
+    try {
+      judgeWaited()
+    } catch (thrown) {
+      refusal = { thrown }
+      throw thrown
+    }
+  }
+  const starting = (): void | Promise<void> => {
+    judge()
+    return reportStart(work)
+  }
+  const run = async (laneMs?: number): Promise<Envelope> => {
+    judge()
+    return runHere(work, laneMs)
+  }
+  try {
+    return await lane({ tool, toolCallId, args: state.checked, origin, signal, starting }, run)
+  } finally {
+    // biome-ignore lint/correctness/noUnsafeFinally: the refusal replaces what the lane returned or threw.
+    if (refusal !== undefined) throw refusal.thrown
   }
 }
 
@@ -109,6 +149,11 @@ class CallLife {
     return controller.signal
   }
 
+  /** Whether the call has ended: a tool that was stopped can still be cleaning up before that. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   end(): void {
     this.#isOver = true
     this.#controller?.abort(callIsOver)
@@ -182,6 +227,9 @@ function contextFor(state: CallState, life: CallLife): ToolCallContext | Promise
     authority,
     get signal() {
       return life.signal
+    },
+    get hasEnded() {
+      return life.isOver
     },
     origin: request.origin,
     request,

@@ -251,6 +251,8 @@ export type RuntimeRequest = {
   readonly call: Call
   readonly authority: Authority
   readonly signal: AbortSignal
+  /** Whether the call has ended: nothing of its runtime can be used any more. */
+  readonly hasEnded: boolean
   readonly origin: CallOrigin
   /** The call that the runtime is for. */
   readonly request: GateCall

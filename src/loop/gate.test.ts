@@ -2,23 +2,36 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import { temporaryDirectory } from '../../test/support/temporary-directory.js'
-import type { PermissionPolicy } from '../authority/policy.js'
+import { compilePolicy, type PermissionPolicy } from '../authority/policy.js'
+import type { Rule } from '../authority/rule.js'
+import type { WatchdogCall } from '../authority/watchdog.js'
 import { ToolApprovalRequiredError } from '../tool/approval.js'
 import type { AnyTool } from '../tool/contract.js'
 import { createJsonTool } from '../tool/create-json-tool.js'
+import { createTool } from '../tool/create-tool.js'
 import { errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { ToolSet } from '../tool/tool-set.js'
 import { openWorkspace, type Workspace } from '../workspace/open-workspace.js'
+import type { AskRequest } from './ask.js'
 import { CallOrder } from './call-order.js'
 import { permitFor } from './call-permit.js'
 import { createGate, type Gate } from './gate.js'
-import type { CallOrigin, CallRecord, GateOutcome, GateParts, RuntimeRequest } from './gate-parts.js'
+import type {
+  CallOrigin,
+  CallRecord,
+  GateOutcome,
+  GateParts,
+  HookCall,
+  RuntimeRequest,
+} from './gate-parts.js'
 import {
   createSessionAuthority,
   type SessionAuthority,
   type SessionAuthorityOptions,
 } from './session-authority.js'
+import { WriteOrder } from './write-order.js'
 
 const read = createJsonTool<{ path: string }>({
   name: 'read',
@@ -88,6 +101,7 @@ type Setup = Partial<GateParts> & {
 
 function setUp({ policy, authority: more, extra = [], ...parts }: Setup = {}): {
   gate: Gate
+  authority: SessionAuthority
   records: CallRecord[]
   call(name: string, args: unknown, origin?: CallOrigin): Promise<GateOutcome>
   text(name: string, args: unknown, origin?: CallOrigin): Promise<string>
@@ -123,7 +137,7 @@ function setUp({ policy, authority: more, extra = [], ...parts }: Setup = {}): {
     const { envelope } = await call(name, args, origin)
     return envelope.type === 'error' ? envelope.error_text : JSON.stringify(envelope.data)
   }
-  return { gate, records, call, text }
+  return { gate, authority, records, call, text }
 }
 
 const allowAll: PermissionPolicy = { allow: ['read(*)', 'write(*)', 'bash'] }
@@ -901,3 +915,369 @@ describe('a tool set that changes', () => {
     expect(await text('b', {})).toBe('"b"')
   })
 })
+
+describe('a part that keeps what it was shown', () => {
+  /** Runs until it is released, and returns its arguments as they are then. */
+  function heldTool() {
+    let begin: () => void = () => undefined
+    let release: () => void = () => undefined
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const tool = createTool({
+      name: 'held',
+      description: 'Waits.',
+      input: z.object({ where: z.object({ path: z.string() }), any: z.any() }),
+      touches: ({ where }) => [{ fs: 'read', path: where.path }],
+      requires: { fs: { read: ['{workspace}/**'] } },
+      execute: async (args) => {
+        begin()
+        await released
+        return `${args.where.path} ${args.any.path}`
+      },
+    })
+    return { tool, begun, release: () => release() }
+  }
+  type Seen = { where: { path: string }; any: { path: string } }
+  const args = (): Seen => ({ where: { path: 'src/a.txt' }, any: { path: 'src/a.txt' } })
+
+  it.each<[string, (keep: (args: unknown) => void) => Setup]>([
+    [
+      'a hook',
+      (keep) => ({
+        before: (call) => {
+          keep(call.args)
+          return { action: 'continue' }
+        },
+      }),
+    ],
+    [
+      'a hook that replaces the arguments',
+      (keep) => ({
+        before: () => {
+          const own = args()
+          keep(own)
+          return { action: 'change', args: own }
+        },
+      }),
+    ],
+    [
+      'the watchdog',
+      (keep) => ({
+        watchdog: (call) => {
+          keep(call.args)
+          return { action: 'allow' }
+        },
+      }),
+    ],
+    [
+      'the watchdog, of the expanded call',
+      (keep) => ({
+        watchdog: ({ expanded }) => {
+          keep(expanded.call.args)
+          return { action: 'allow' }
+        },
+      }),
+    ],
+    [
+      'the budget',
+      (keep) => ({
+        budget: (call) => {
+          keep(call.args)
+          return undefined
+        },
+      }),
+    ],
+    [
+      'the user who is asked',
+      (keep) => ({
+        policy: { ask: ['held(*)'] },
+        onAsk: (request) => {
+          keep(request.args)
+          return { decision: 'once' }
+        },
+      }),
+    ],
+  ])('cannot change what runs: %s', async (_, setup) => {
+    const { tool, begun, release } = heldTool()
+    let kept: unknown
+    const { text } = setUp({
+      policy: { allow: ['held(*)'] },
+      ...setup((shown) => {
+        kept = shown
+      }),
+      extra: [tool],
+    })
+    const running = text('held', args())
+    await Promise.race([begun, running])
+    const seen = kept as Seen
+    expect(seen).toEqual(args())
+    seen.where.path = 'stolen'
+    seen.any.path = 'stolen'
+    release()
+    expect(await running).toBe('"src/a.txt src/a.txt"')
+  })
+
+  it('cannot change what runs: the caller', async () => {
+    const { tool, begun, release } = heldTool()
+    const { text } = setUp({ policy: { allow: ['held(*)'] }, extra: [tool] })
+    const own = args()
+    const running = text('held', own, 'program')
+    await Promise.race([begun, running])
+    own.any.path = 'stolen'
+    release()
+    expect(await running).toBe('"src/a.txt src/a.txt"')
+  })
+
+  it.each<[string, (call: WatchdogCall) => void]>([
+    ['takes subjects out', ({ expanded }) => void (expanded.subjects as unknown[]).splice(0)],
+    ['replaces the subjects', ({ expanded }) => Object.assign(expanded, { subjects: [] })],
+    ['changes a subject', ({ expanded }) => Object.assign(expanded.subjects[0] ?? {}, { kind: 'call' })],
+    ['replaces what the tool reports', ({ expanded }) => Object.assign(expanded.call, { subjects: [] })],
+  ])('is refused when the watchdog changes what rules judge: %s', async (_, change) => {
+    const { text } = setUp({
+      policy: allowAll,
+      watchdog: (call) => {
+        change(call)
+        return { action: 'allow' }
+      },
+    })
+    expect(await text('read', { path: 'src/a.txt' })).toContain(
+      'Refused by the watchdog: the watchdog failed',
+    )
+  })
+
+  it('is refused when a policy changes the question for the handler', async () => {
+    const { tool } = heldTool()
+    const changing = {
+      ...tool,
+      approval: {
+        when: ({ args: shown }: { args: Seen }) => {
+          shown.any.path = 'harmless'
+          return true
+        },
+      },
+    }
+    const handler = vi.fn(() => true)
+    const { text } = setUp({ policy: { allow: ['held(*)'] }, extra: [changing], approvals: { handler } })
+    expect(await text('held', args())).toContain('the arguments changed')
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  it('does not refuse arguments of other kinds than JSON that only were read', async () => {
+    const args = z.object({
+      bytes: z.string().transform((text) => Buffer.from(text, 'base64')),
+      list: z.any(),
+    })
+    const decoding = createTool({
+      name: 'decoding',
+      description: 'Decodes.',
+      input: args,
+      execute: ({ bytes }) => bytes.toString('utf8'),
+    })
+    const { text } = setUp({
+      policy: { ask: ['decoding'] },
+      extra: [decoding],
+      watchdog: (call) => ({ action: call.args === undefined ? 'deny' : 'allow' }),
+      before: (call) => (call.args === undefined ? { action: 'block', reason: '' } : { action: 'continue' }),
+      onAsk: () => ({ decision: 'once' }),
+    })
+    expect(await text('decoding', { bytes: 'aGVsbG8=', list: new Array(2) })).toBe('"hello"')
+  })
+
+  it('is a value whose members differ each time it is read: what is shown is what runs', async () => {
+    const { tool, release } = heldTool()
+    let reads = 0
+    const own = {
+      ...args(),
+      get any() {
+        return { path: `read ${++reads}` }
+      },
+    }
+    let shown = ''
+    const { text } = setUp({
+      policy: { allow: ['held(*)'] },
+      extra: [tool],
+      before: ({ rawArgs }) => {
+        shown = JSON.parse(rawArgs ?? '{}').any.path
+        return { action: 'continue' }
+      },
+    })
+    release()
+    expect(await text('held', own, 'program')).toBe(`"src/a.txt ${shown}"`)
+  })
+
+  it('shows the subjects that were judged, which nothing can change', async () => {
+    const subjects = [{ fs: 'read' as const, path: 'src/a.txt' }]
+    const listing = createJsonTool({
+      name: 'listing',
+      description: 'Lists.',
+      parameters: { type: 'object', properties: {} },
+      requires: { fs: { read: ['{workspace}/**'] } },
+      touches: () => subjects,
+      pins: () => {
+        subjects.push({ fs: 'read', path: 'src/later.txt' })
+        return []
+      },
+      execute: () => 'done',
+    })
+    const asked: AskRequest[] = []
+    const hooked: HookCall[] = []
+    const { text } = setUp({
+      policy: { ask: ['listing(*)'] },
+      extra: [listing],
+      before: (call) => {
+        hooked.push(call)
+        return { action: 'continue' }
+      },
+      onAsk: (request) => {
+        asked.push(request)
+        return { decision: 'once' }
+      },
+    })
+    expect(await text('listing', {})).toBe('"done"')
+    expect(asked[0]?.subjects).toEqual([{ fs: 'read', path: 'src/a.txt' }])
+    expect(Object.isFrozen(asked[0]?.subjects)).toBe(true)
+    for (const subject of [...(asked[0]?.subjects ?? []), ...(hooked[0]?.subjects ?? [])])
+      expect(Object.isFrozen(subject)).toBe(true)
+  })
+})
+
+describe('arguments from code that cannot be copied', () => {
+  let deep: unknown = []
+  for (let level = 0; level < 50_000; level++) deep = [deep]
+  const throwing = {
+    get path() {
+      throw new Error('no path')
+    },
+  }
+
+  it.each([
+    ['are nested too deep', { deep }, 'nested deeper than 200 levels'],
+    ['throw when they are read', throwing, 'no path'],
+  ])('end the call and not the run when they %s', async (_, value, why) => {
+    for (const parts of [{}, { before: () => ({ action: 'change' as const, args: value }) }]) {
+      const { call } = setUp(parts)
+      const { envelope, fatal } = await call('think', 'before' in parts ? {} : value, 'program')
+      expect(envelope).toMatchObject({ error_text: expect.stringContaining(why) })
+      expect(fatal).toBeUndefined()
+    }
+  })
+})
+
+describe('a call that has waited', () => {
+  const tightened: readonly [string, Rule['action'], string][] = [
+    ['denied', 'deny', 'Refused: '],
+    ['asked about', 'ask', 'since the permissions changed while the call waited'],
+  ]
+  const rule = (action: Rule['action']): Rule => {
+    const [made] = compilePolicy({ [action]: ['write(src/a.txt)'] }).rules
+    if (made === undefined) throw new Error('there is no rule')
+    return { ...made, source: 'session' }
+  }
+  const args = { path: 'src/a.txt', text: 'new' }
+
+  it.each(tightened)('for its turn is refused if it is now %s', async (_, action, why) => {
+    const { gate, authority, records } = setUp({ policy: allowAll })
+    const order = new CallOrder(2)
+    const [earlier, slot] = [order.add(), order.add()]
+    await Promise.all([earlier.enter(), slot.enter()])
+    const { promise: waits, reached } = moment()
+    const turn = (): ReturnType<typeof slot.turn> => {
+      reached()
+      return slot.turn()
+    }
+    const calling = gate.call({
+      name: 'write',
+      origin: 'model',
+      input: { value: args },
+      slot: { ...slot, turn },
+    })
+    await waits
+    authority.addRule(rule(action))
+    earlier.exit()
+    expect(textOf(await calling)).toContain(why)
+    expect(records[0]?.endedAt).toBe(action === 'deny' ? 'rules' : 'approval')
+    expect(await readFile(join(root, 'src/a.txt'), 'utf8')).toBe('alpha')
+  })
+
+  it.each(tightened)('for another writer is refused if it is now %s', async (_, action, why) => {
+    const { promise: waits, reached } = moment()
+    const writes = new WriteOrder()
+    const leave = await writes.enter([join(root, 'src/a.txt').toLowerCase()], undefined)
+    const enter = writes.enter.bind(writes)
+    writes.enter = (paths, signal) => {
+      reached()
+      return enter(paths, signal)
+    }
+    const { gate, authority } = setUp({ policy: allowAll, writes })
+    const calling = gate.call({ name: 'write', origin: 'model', input: { value: args } })
+    await waits
+    authority.addRule(rule(action))
+    leave()
+    expect(textOf(await calling)).toContain(why)
+    expect(await readFile(join(root, 'src/a.txt'), 'utf8')).toBe('alpha')
+  })
+
+  it.each(tightened)('in a lane is refused if it is now %s, here and elsewhere', async (_, action, why) => {
+    for (const way of ['here', 'elsewhere'] as const) {
+      const starts: string[] = []
+      const { gate, authority } = setUp({
+        policy: allowAll,
+        starting: ({ toolName }) => void starts.push(toolName),
+        lane: async ({ starting }, run) => {
+          authority.addRule(rule(action))
+          // A lane can make a result of any error.
+          if (way === 'here') return run().catch(() => outputEnvelope('hidden'))
+          await starting()
+          return outputEnvelope('done elsewhere')
+        },
+      })
+      const outcome = await gate.call({ name: 'write', origin: 'model', input: { value: args } })
+      expect(textOf(outcome)).toContain(why)
+      expect(starts).toEqual([])
+    }
+    expect(await readFile(join(root, 'src/a.txt'), 'utf8')).toBe('alpha')
+  })
+
+  it.each(tightened)('for the budget is refused if it is now %s', async (_, action, why) => {
+    const { gate, authority } = setUp({
+      policy: allowAll,
+      budget: async () => {
+        authority.addRule(rule(action))
+        return undefined
+      },
+    })
+    const outcome = await gate.call({ name: 'write', origin: 'model', input: { value: args } })
+    expect(textOf(outcome)).toContain(why)
+  })
+
+  it('runs if a user approved it, and if nothing changed', async () => {
+    const { gate, authority } = setUp({
+      policy: { ask: ['write(*)'] },
+      onAsk: () => ({ decision: 'once' }),
+      lane: (_call, run) => {
+        authority.addRule(rule('ask'))
+        return run()
+      },
+    })
+    const outcome = await gate.call({ name: 'write', origin: 'model', input: { value: args } })
+    expect(outcome.record.endedAt).toBe('done')
+    expect(await readFile(join(root, 'src/a.txt'), 'utf8')).toBe('new')
+  })
+})
+
+function textOf({ envelope }: GateOutcome): string {
+  return envelope.type === 'error' ? envelope.error_text : JSON.stringify(envelope.data)
+}
+
+function moment(): { readonly promise: Promise<void>; readonly reached: () => void } {
+  let reached: () => void = () => undefined
+  const promise = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  return { promise, reached }
+}

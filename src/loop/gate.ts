@@ -6,6 +6,7 @@ import { checkSubjects } from '../authority/grant.js'
 import type { Verdict } from '../authority/verdict.js'
 import { askWatchdog } from '../authority/watchdog.js'
 import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
+import { copyArguments } from '../tool/copy-arguments.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
@@ -154,20 +155,21 @@ async function runSteps(state: CallState): Promise<Passed> {
     const changed = asked instanceof Promise ? await asked : asked
     // A call that a hook changed is a new call: it is checked and judged like any other.
     if (changed !== undefined) {
-      state.text = serializeToolOutput(changed.args)
-      ready = await judgeArguments(state, tool, changed.args)
+      ready = await judgeArguments(state, tool, takeValue(state, changed.args))
     }
     judgeAgain(state, tool)
     const approval = seekApproval(state, tool, ready)
     if (approval !== undefined) {
       await approval
       if (state.approval !== undefined) await refuseChangedTool(state, tool)
-      judgeAgain(state, tool)
-      refuseUnasked(state)
+      judgeWaited(state, tool)
     }
     const budget = checkBudget(state, ready)
-    if (budget !== undefined) await budget
-    const envelope = await execute(state, tool, ready)
+    if (budget !== undefined) {
+      await budget
+      judgeWaited(state, tool)
+    }
+    const envelope = await execute(state, tool, ready, () => judgeWaited(state, tool))
     const finished = await finish(state, tool, ready, envelope)
     return { envelope: finished, fatal: state.fatal }
   } catch (thrown) {
@@ -229,15 +231,25 @@ async function currentOf({ request }: CallState, tool: AnyTool): Promise<AnyTool
   }
 }
 
-/** Parses the text of a model; a value from code is used unchanged. */
+/** Parses the text of a model; a value from code is copied. */
 function parse(state: CallState): unknown {
   state.step = 'parse'
   const { input } = state.request
-  if ('value' in input) {
-    state.text = serializeToolOutput(input.value ?? {})
-    return input.value ?? {}
+  return 'value' in input ? takeValue(state, input.value ?? {}) : readWritten(state, input.text)
+}
+
+/**
+ * Copies a value from code, which can change its value while the call is judged and runs. The text is that of the copy:
+ * a value with getters can have other members each time it is read.
+ */
+function takeValue(state: CallState, value: unknown): unknown {
+  try {
+    const taken = copyArguments(value)
+    state.text = serializeToolOutput(taken)
+    return taken
+  } catch (error) {
+    throw new Stopped(`The arguments of tool "${state.request.name}" cannot be read: ${messageOf(error)}`)
   }
-  return readWritten(state, input.text)
 }
 
 function parseText(name: string, text: string): unknown {
@@ -292,23 +304,50 @@ async function validate(state: CallState, tool: AnyGovernedTool, value: unknown)
   const found = expandOnDisk(call, state.authority.book.scope, state.parts)
   const expanded = found instanceof Promise ? await found : found
   const contained = withContainedFiles(expanded, state.authority, state.parts.findBelow)
-  state.expanded = contained instanceof Promise ? await contained : contained
+  state.expanded = frozen(contained instanceof Promise ? await contained : contained)
   state.request.slot?.announce(state.expanded.subjects, tool.kind === 'execute')
   return prepared
 }
 
+/** A watchdog gets the object that rules judge, also later: it must not take subjects out of it. */
+function frozen(expanded: ExpandedCall): ExpandedCall {
+  const { call, subjects, possiblePaths, commands } = expanded
+  for (const part of [call, subjects, possiblePaths, commands, ...subjects]) Object.freeze(part)
+  return Object.freeze(expanded)
+}
+
 /** The call has its own subjects: a runtime, which may be created while the tool runs, allows only what was judged. */
-function callOf({ run }: CallState, tool: AnyGovernedTool, { args, subjects }: Ready): Call {
+function callOf({ run }: CallState, tool: AnyGovernedTool, ready: Ready): Call {
   const { agentId, sessionId } = run ?? {}
+  const shown = shownArguments(ready)
   return {
     tool: tool.name,
-    args,
-    subjects: [...subjects].map(copySubject),
+    get args() {
+      return shown.args
+    },
+    subjects: Object.freeze([...ready.subjects].map(copySubject)),
     ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
     ...(agentId === undefined ? {} : { agent: agentId }),
     ...(sessionId === undefined ? {} : { session: sessionId }),
   }
 }
+
+/**
+ * Returns the arguments for a guard: a copy, created when it is first read. A guard that keeps it cannot change what
+ * other guards judge, what a user is shown, or what runs.
+ */
+function shownArguments(ready: Ready): Shown {
+  let shown: { readonly args: unknown } | undefined
+  return {
+    get args() {
+      shown ??= { args: copyArguments(ready.args) }
+      return shown.args
+    },
+    wasChanged: (checked) => shown !== undefined && serializeToolOutput(shown.args) !== checked,
+  }
+}
+
+type Shown = { readonly args: unknown; wasChanged(checked: string): boolean }
 
 /** Refuses access outside the grant before a user is asked: no approval can extend the grant. */
 function checkCapability(state: CallState): void {
@@ -345,9 +384,12 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   state.step = 'watchdog'
   const { parts, expanded, request, run } = state
   if (parts.watchdog === undefined || expanded === undefined) return undefined
+  const shown = shownArguments(ready)
   const call = {
     tool: request.name,
-    args: ready.args,
+    get args() {
+      return shown.args
+    },
     expanded,
     ...(parts.manifest === undefined ? {} : { manifest: parts.manifest }),
     ...(run?.sessionId === undefined ? {} : { session: run.sessionId }),
@@ -355,15 +397,16 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   const { watchdogTimeoutMs: timeoutMs } = parts
   const asked = askWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
   if (!('action' in asked))
-    return whileRunning(request.signal, asked).then((verdict) => readWatchdog(state, ready, verdict))
-  readWatchdog(state, ready, asked)
+    return whileRunning(request.signal, asked).then((verdict) => readWatchdog(state, shown, verdict))
+  readWatchdog(state, shown, asked)
   return undefined
 }
 
-function readWatchdog(state: CallState, ready: Ready, verdict: Verdict): void {
+function readWatchdog(state: CallState, shown: Shown, verdict: Verdict): void {
   state.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
-  if (serializeToolOutput(ready.args) !== state.checked)
+  // Its change has no effect on what runs, but it shows that the watchdog would not allow the call as it is.
+  if (shown.wasChanged(state.checked))
     throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
 }
 
@@ -373,13 +416,14 @@ function beforeHooks(state: CallState, ready: Ready): Changed | Promise<Changed>
   state.step = 'hooks'
   const { parts } = state
   if (parts.before === undefined) return undefined
-  const verdict = parts.before(hookCall(state, ready))
+  const shown = shownArguments(ready)
+  const verdict = parts.before(hookCall(state, shown))
   return isThenable(verdict)
-    ? guarded(state, 'a hook', verdict).then((known) => readVerdict(state, ready, known))
-    : readVerdict(state, ready, verdict)
+    ? guarded(state, 'a hook', verdict).then((known) => readVerdict(state, shown, known))
+    : readVerdict(state, shown, verdict)
 }
 
-function readVerdict(state: CallState, ready: Ready, verdict: HookVerdict): Changed {
+function readVerdict(state: CallState, shown: Shown, verdict: HookVerdict): Changed {
   state.hooks = 'ask' in verdict && verdict.ask !== undefined ? 'ask' : verdict.action
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
@@ -388,16 +432,29 @@ function readVerdict(state: CallState, ready: Ready, verdict: HookVerdict): Chan
   if (verdict.ask !== undefined) state.insisted = verdict.ask
   if (verdict.action === 'change') return { args: verdict.args }
   if (verdict.approval !== undefined) state.requested = verdict.approval
-  // Hooks change a call by their verdict. Arguments that a hook changed in place would run unchecked.
-  if (serializeToolOutput(ready.args) !== state.checked)
+  // Hooks change a call by their verdict. A change in place has no effect, which the hook does not expect.
+  if (shown.wasChanged(state.checked))
     throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
 }
 
-function hookCall({ request, id, expanded, text }: CallState, { args }: Ready): HookCall {
+function hookCall({ request, id, expanded, text }: CallState, shown: Shown): HookCall
+function hookCall(
+  { request, id, expanded, text }: CallState,
+  shown: Shown,
+  envelope: Envelope,
+): HookCall & { readonly envelope: Envelope }
+function hookCall(
+  { request, id, expanded, text }: CallState,
+  shown: Shown,
+  envelope?: Envelope,
+): HookCall & { readonly envelope?: Envelope | undefined } {
   return {
     toolName: request.name,
-    args,
+    get args() {
+      return shown.args
+    },
+    envelope,
     origin: request.origin,
     callId: id,
     rawArgs: text,
@@ -429,6 +486,17 @@ function judgeAgain(state: CallState, tool: AnyGovernedTool): void {
   applyRules(state)
 }
 
+/**
+ * Judges again a call that has waited, for an approval, the budget, its turn or its lane. Nothing can be asked any
+ * more, so that a call that now needs an approval is refused.
+ */
+function judgeWaited(state: CallState, tool: AnyGovernedTool): void {
+  const { step } = state
+  judgeAgain(state, tool)
+  refuseUnasked(state)
+  state.step = step
+}
+
 /** Refuses a call that needs the approval of a user since only the tool's own policy was asked. */
 function refuseUnasked(state: CallState): void {
   const { decision, approval } = state
@@ -450,7 +518,13 @@ function checkBudget(state: CallState, ready: Ready): undefined | Promise<void> 
   state.step = 'budget'
   const { parts, request } = state
   if (parts.budget === undefined) return undefined
-  const asked = parts.budget({ toolName: request.name, args: ready.args })
+  const shown = shownArguments(ready)
+  const asked = parts.budget({
+    toolName: request.name,
+    get args() {
+      return shown.args
+    },
+  })
   if (isThenable(asked)) return guarded(state, 'the budget', asked).then(refuseOverBudget)
   refuseOverBudget(asked)
   return undefined
@@ -480,7 +554,7 @@ async function finish(
     state.untrusted.tool = tool.name
   if (parts.after === undefined) return shown
   try {
-    const reported = parts.after({ ...hookCall(state, ready), envelope: shown })
+    const reported = parts.after(hookCall(state, shownArguments(ready), shown))
     if (isThenable(reported)) await guarded(state, 'a hook', reported)
   } catch (error) {
     state.notices.push(

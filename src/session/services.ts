@@ -36,7 +36,10 @@ export function sessionServices(
       },
     },
     ...(ask !== undefined && {
-      ask: (questions, signal = request.signal) => askUser(kernel, ask, questions, signal, resumable),
+      ask: (questions, own) => {
+        const signal = own === undefined ? request.signal : AbortSignal.any([request.signal, own])
+        return askUser(kernel, ask, questions, signal, resumable)
+      },
     }),
     tools,
     mode,
@@ -45,7 +48,31 @@ export function sessionServices(
   const call: ServiceCall = { request, tools: () => tools }
   for (const [name, create] of featureServices())
     Object.defineProperty(services, name, { get: () => create(kernel, call), enumerable: true })
-  return services
+  return untilEnd(services, request, 1)
+}
+
+/**
+ * Returns an object whose functions, and those of the objects in it, throw once the call has ended: a tool that stored
+ * its runtime must not change the session later. For services of all features, without a check in each.
+ */
+function untilEnd<Service extends object>(
+  service: Service,
+  request: Pick<RuntimeRequest, 'hasEnded'>,
+  levels: number,
+): Service {
+  return new Proxy(service, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target)
+      if (typeof value === 'function')
+        return (...args: unknown[]): unknown => {
+          if (request.hasEnded) throw new DOMException('the call has ended', 'AbortError')
+          return Reflect.apply(value, target, args)
+        }
+      return typeof value === 'object' && value !== null && levels > 0
+        ? untilEnd(value, request, levels - 1)
+        : value
+    },
+  })
 }
 
 type CreateService = (kernel: SessionKernel, call: ServiceCall) => unknown
@@ -115,8 +142,8 @@ export type AskedStep = { readonly questions: readonly Question[]; readonly aske
 type Resumable = { readonly steps?: () => CallSteps; readonly toolCallId?: string }
 
 /** Only a call of the model can be resumed, because it is in the log. */
-function stepServices({ log: { recorder } }: SessionKernel, { request }: RuntimeRequest): Resumable {
-  const { toolCallId, origin } = request
+function stepServices({ log: { recorder } }: SessionKernel, outer: RuntimeRequest): Resumable {
+  const { toolCallId, origin } = outer.request
   if (recorder === undefined || toolCallId === undefined || origin !== 'model') return {}
-  return { steps: () => recorder.stepsOf(toolCallId), toolCallId }
+  return { steps: () => untilEnd(recorder.stepsOf(toolCallId), outer, 0), toolCallId }
 }

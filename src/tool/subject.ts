@@ -14,12 +14,17 @@ export type Subject =
   | { readonly shell: ShellCommand }
   | { readonly capability: string }
 
-/** Returns a copy that does not change when a tool changes the arguments or the list that its subjects came from. */
+/**
+ * Returns a frozen copy: it does not change when a tool changes the arguments or the list that its subjects came from,
+ * and no reader can change it.
+ */
 export function copySubject(subject: Subject): Subject {
-  if ('fs' in subject) return { fs: subject.fs, path: subject.path }
-  if ('net' in subject) return { net: subject.net }
-  if (!('shell' in subject)) return { capability: subject.capability }
+  if ('fs' in subject) return Object.freeze({ fs: subject.fs, path: subject.path })
+  if ('net' in subject) return Object.freeze({ net: subject.net })
+  if (!('shell' in subject)) return Object.freeze({ capability: subject.capability })
   const { shell } = subject
   const place = shell.cwd === undefined ? {} : { cwd: shell.cwd }
-  return { shell: 'text' in shell ? { text: shell.text, ...place } : { argv: [...shell.argv], ...place } }
+  const command: ShellCommand =
+    'text' in shell ? { text: shell.text, ...place } : { argv: Object.freeze([...shell.argv]), ...place }
+  return Object.freeze({ shell: Object.freeze(command) })
 }

@@ -377,9 +377,18 @@ export function shellFor(
       signal.throwIfAborted()
       return shell.start(command, { ...request, confine: confinement })
     },
-    jobs: () => shell.jobs(),
-    readJob: (id, from) => shell.readJob(id, from),
-    killJob: (id) => shell.killJob(id),
+    jobs: () => {
+      signal.throwIfAborted()
+      return shell.jobs()
+    },
+    readJob: async (id, from) => {
+      signal.throwIfAborted()
+      return shell.readJob(id, from)
+    },
+    killJob: async (id) => {
+      signal.throwIfAborted()
+      return shell.killJob(id)
+    },
   }
 }
 

@@ -26,7 +26,6 @@ const onlyForTests: Readonly<Record<string, string>> = {
     'what ps of macOS prints is tested as text on other systems',
   'src/workspace/search/ripgrep.ts#ripgrepPath': 'the test runs the very binary that is shipped',
   'src/tool/json-text.ts#locateJsonError': 'must also accept texts that the parser never passes to it',
-  'src/tool/json-text.ts#maxJsonDepth': 'the tests check both sides of the limit',
 }
 
 describe('the sources', () => {

@@ -355,7 +355,21 @@ describe.each(ways)('approval (%s)', (way) => {
         run: { agentId: 'till', runId },
       },
     ])
-    expect(ran[0]).toBe(asked[0]?.args)
+    expect(ran).toEqual([{ amount: 250 }])
+  })
+
+  it('is refused when the handler changes the arguments that it was shown', async () => {
+    const { tool, ran } = refunds()
+    const model = queueModel(refund(250), [text('ok')])
+    const agent = new AgentBuilder('till', model)
+      .tool(tool)
+      .approvals({ handler: ({ args }) => Object.assign(args as object, { amount: 9999 }) !== undefined })
+      .build()
+    await resultOf(agent.prompt('go'), way)
+    expect(ran).toEqual([])
+    expect(textsIn(model.requests[1]?.chatHistory)).toEqual([
+      'Error: Refused: the arguments changed while an approval was asked for.',
+    ])
   })
 
   it.each([

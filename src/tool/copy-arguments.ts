@@ -1,0 +1,72 @@
+import { tryOr } from './errors.js'
+import { maxJsonDepth } from './json-text.js'
+
+/**
+ * Returns a copy of arguments for code that must not change what runs: it can keep the copy and change it later.
+ * Objects of a host's own classes cannot be copied and are returned unchanged. Throws `RangeError` for arguments that
+ * are nested deeper than any real ones.
+ */
+export function copyArguments(value: unknown): unknown {
+  return copy(value, new Map(), 0)
+}
+
+type Seen = Map<object, unknown>
+
+function copy(value: unknown, seen: Seen, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const known = seen.get(value)
+  if (known !== undefined) return known
+  if (depth > maxJsonDepth) throw new RangeError(`nested deeper than ${maxJsonDepth} levels`)
+  const isList = Array.isArray(value)
+  if (!isList && !isLiteral(value)) return copyOfClass(value, seen, depth)
+  const made: object = isList ? new Array(value.length) : Object.create(Object.getPrototypeOf(value))
+  seen.set(value, made)
+  // Defined, not assigned: a key such as `__proto__` must stay a key.
+  for (const [key, member] of Object.entries(value))
+    Object.defineProperty(made, key, {
+      value: copy(member, seen, depth + 1),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
+  return made
+}
+
+/** Returns whether an object is a literal, also one of another realm, such as a context of `node:vm`. */
+function isLiteral(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Copies an object of a class of the language. A subclass is a host's own class, which can have other members. */
+function copyOfClass(value: object, seen: Seen, depth: number): unknown {
+  if (ArrayBuffer.isView(value)) return tryOr(() => copyOfView(value), value)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (value instanceof Map && prototype === Map.prototype) {
+    const made = new Map<unknown, unknown>()
+    seen.set(value, made)
+    for (const [key, member] of value) made.set(copy(key, seen, depth + 1), copy(member, seen, depth + 1))
+    return made
+  }
+  if (value instanceof Set && prototype === Set.prototype) {
+    const made = new Set<unknown>()
+    seen.set(value, made)
+    for (const member of value) made.add(copy(member, seen, depth + 1))
+    return made
+  }
+  if (value instanceof URL && prototype === URL.prototype) return new URL(value.href)
+  return cloned.has(prototype) ? tryOr(() => structuredClone(value), value) : value
+}
+
+/** Copies only the bytes of the view, and returns the same kind of view: a `Buffer` stays one. */
+function copyOfView(view: ArrayBufferView): ArrayBufferView {
+  if (view instanceof DataView)
+    return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength))
+  return Reflect.apply(sliceOfView, view, [])
+}
+
+const sliceOfView: (this: ArrayBufferView) => ArrayBufferView = Object.getPrototypeOf(
+  Uint8Array.prototype,
+).slice
+
+const cloned = new Set<unknown>([Date.prototype, RegExp.prototype, ArrayBuffer.prototype])
