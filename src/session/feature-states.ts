@@ -1,5 +1,6 @@
 import type { FeatureContext } from '../feature/feature-context.js'
 import type { SessionFeature } from '../feature/session-feature.js'
+import { attemptAll } from './attempt-all.js'
 
 /** The states of the features that a session has used so far. */
 export class FeatureStates {
@@ -27,16 +28,16 @@ export class FeatureStates {
    * be read afterwards.
    */
   async close(): Promise<void> {
-    const errors: unknown[] = []
     const closing = [...this.#states].filter(([{ close }]) => close !== undefined).reverse()
-    for (const [feature, state] of closing) {
-      try {
-        await feature.close?.(state)
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    for (const [feature] of closing) this.#states.delete(feature)
-    if (errors.length > 0) throw errors[0]
+    await attemptAll([
+      ...closing.map(
+        ([feature, state]) =>
+          () =>
+            feature.close?.(state),
+      ),
+      () => {
+        for (const [feature] of closing) this.#states.delete(feature)
+      },
+    ])
   }
 }

@@ -10,6 +10,7 @@ import { randomIds, systemClock } from '../loop/host-env.js'
 import type { RunParts } from '../loop/run-parts.js'
 import { Turns } from '../store/turns.js'
 import type { ToolResult } from '../tool/tool-result.js'
+import { attemptAll } from './attempt-all.js'
 import { builtinTools, createToolRegistry } from './builtin-tools.js'
 import { type CompactOptions, compactNow } from './compact.js'
 import { type Confirmations, openConfirmations } from './confirmations.js'
@@ -228,16 +229,16 @@ export class SessionKernel implements FeatureContext<SessionOptions, SessionSetu
     return this.#ending
   }
 
+  /** Takes every step, also after one that failed: the log must be closed and its lease released. */
   async #end(): Promise<void> {
     await this.queue.settled
-    for (const feature of featuresWith('ended')) await feature.ended(this, this.#started)
-    try {
-      await this.#states.close()
-    } finally {
-      await this.engine.close()
-      this.spending.saveLast()
-      await this.log.close()
-    }
+    await attemptAll([
+      ...featuresWith('ended').map((feature) => () => feature.ended(this, this.#started)),
+      () => this.#states.close(),
+      () => this.engine.close(),
+      () => this.spending.saveLast(),
+      () => this.log.close(),
+    ])
   }
 
   /** Reduces the memory of the session unless a run begins within a second. Called when a run has completed. */

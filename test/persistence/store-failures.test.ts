@@ -3,8 +3,9 @@
  * full or broken disk is tested next to them.
  */
 import { setTimeout } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
+import { hooksFeature } from '../../src/hooks/feature.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
 import { StoreError } from '../../src/store/errors.js'
@@ -12,6 +13,7 @@ import { MemorySessionStore } from '../../src/store/memory-store.js'
 import type { OpenLogOptions, SessionLog } from '../../src/store/session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
+import { createMemoryBackend, createMemoryFiles } from '../../src/workspace/index.js'
 import { makeWorkspace, whenDone } from '../contract/open-session.js'
 import { FailingStore, type StoreOperation } from './failing-store.js'
 import {
@@ -241,6 +243,32 @@ describe('a store that fails at its k-th operation', () => {
     host.abort()
     await expect.poll(() => sessionStore.open(sessionId, { holder: 'the next', now: () => 0 })).toBeDefined()
     await expect(session.close()).rejects.toMatchObject({ code: 'store_full' })
+  })
+
+  it('is closed, and its last records are written, also if the workspace and a feature cannot be closed', async () => {
+    const sessionStore = new MemorySessionStore()
+    const backend = createMemoryBackend(createMemoryFiles({}))
+    const workspaceBackend: typeof backend = {
+      ...backend,
+      open: async (options) => ({
+        ...(await backend.open(options)),
+        close: () => Promise.reject(new Error('the workspace is stuck')),
+      }),
+    }
+    const session = await open({ sessionStore, workspaceBackend, model: scriptedModel(['one']) })
+    await session.send('Say one.')
+    await session.setTitle('A title')
+    await session.tool('ls', { path: '.' })
+    const ended = vi.spyOn(hooksFeature, 'ended').mockRejectedValue(new Error('the hooks are stuck'))
+    whenDone(async () => ended.mockRestore())
+    const before = (await recordsOf(sessionStore, sessionId)).length
+    const error: unknown = await session.close().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      message: 'the hooks are stuck; the workspace is stuck',
+      errors: [{ message: 'the hooks are stuck' }, { message: 'the workspace is stuck' }],
+    })
+    expect((await recordsOf(sessionStore, sessionId)).length).toBeGreaterThan(before)
+    await (await sessionStore.open(sessionId, { holder: 'the next', now: () => 0 })).close()
   })
 
   it('does not keep an agent from closing its other sessions', async () => {
