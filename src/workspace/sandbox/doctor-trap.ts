@@ -9,6 +9,7 @@ import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { textIfReadable } from '../if-readable.js'
 import type { UnreadablePaths } from '../shell/confinement.js'
+import { isAlive, type ProcessEntry, readProcess } from '../shell/process-table.js'
 import { newToken } from '../shell/run-marker.js'
 import { deniedName, escapeScript, secret } from './escape-script.js'
 import { rootOnlyFiles } from './root-only-files.js'
@@ -81,7 +82,7 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     place,
     outside,
     abstract,
-    bystander: bystander.pid ?? -1,
+    bystander: bystander.entry,
     rootOnly: await rootOnlyFiles([]),
     tcpPort: (tcp.address() as AddressInfo).port,
     udpPort: udp.address().port,
@@ -98,10 +99,20 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     async judge(output, survivors) {
       // The end of the script can be handled before a connection or datagram that the kernel delivered earlier.
       for (let turn = 0; turn < 2; turn++) await nextTurn()
-      return judge({ place, root, outside, output, survivors, reached, guarded, namespaces, bystander })
+      return judge({
+        place,
+        root,
+        outside,
+        output,
+        survivors,
+        reached,
+        guarded,
+        namespaces,
+        bystander: bystander.entry,
+      })
     },
     async close() {
-      bystander.kill('SIGKILL')
+      bystander.process.kill('SIGKILL')
       for (const server of [tcp, unixOutside, unixInside, unixRenamed, unixAbstract]) server.close()
       udp.close()
       // These exist only if the sandbox failed.
@@ -120,17 +131,22 @@ const expected = new Set(
 /** The date of the canary file. */
 const canaryTime = 1_000_000_000
 
+type Bystander = { readonly process: ChildProcess; readonly entry: ProcessEntry }
+
 /** Starts a process of the host that the script attacks. */
-async function startBystander(): Promise<ChildProcess> {
+async function startBystander(): Promise<Bystander> {
   const child = spawn('/bin/sh', ['-c', 'exec sleep 600'], { cwd: '/', env: {}, stdio: 'ignore' })
   await once(child, 'spawn')
   child.unref()
-  return child
+  const entry = readProcess(child.pid ?? -1)
+  if (entry === undefined)
+    throw new Error('The process that the test of the sandbox attacks has ended by itself.')
+  return { process: child, entry }
 }
 
 type Evidence = {
   readonly place: string
-  readonly bystander: ChildProcess
+  readonly bystander: ProcessEntry
   readonly root: string
   readonly outside: readonly string[]
   readonly output: string
@@ -199,11 +215,11 @@ function judge({
     ...saw('hard-link', 'symbolic-link', 'through-proc'),
   ]
   const attacked = [
-    ...(bystander.exitCode === null && bystander.signalCode === null ? [] : ['a process was ended']),
+    ...(isAlive(bystander) ? [] : ['a process was ended']),
     ...(/^Max open files +77 /m.test(textIfReadable(`/proc/${bystander.pid}/limits`) ?? '')
       ? ['a limit was changed']
       : []),
-    ...(niceOf(bystander.pid ?? -1) === 19 ? ['a priority was changed'] : []),
+    ...(niceOf(bystander.pid) === 19 ? ['a priority was changed'] : []),
     ...saw('traced', 'process-read', 'process-write'),
   ]
   /** Checks that need Perl. */

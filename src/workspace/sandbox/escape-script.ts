@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { ProcessEntry } from '../shell/process-table.js'
 import { keyctlNumber } from './seccomp.js'
 
 /** The content of files that no command can read. */
@@ -11,7 +12,8 @@ export type Targets = {
   /** The name of an abstract socket. Node 20 pads it with zeros, later versions do not. */
   readonly abstract: string
   /** The ID of a process of the host. */
-  readonly bystander: number
+  /** A process of the host, which the script attacks. */
+  readonly bystander: Pick<ProcessEntry, 'pid' | 'startTime'>
   readonly outside: readonly string[]
   /** Files and directories that only root can read. */
   readonly rootOnly: readonly string[]
@@ -87,7 +89,7 @@ for f in linked linked-too; do has_bytes $f && echo hard-link; done
 ln -s ${q(place)} way-out; echo x > way-out/through-link; has_bytes way-out/secret && echo symbolic-link
 has_bytes /proc/self/root${q(join(place, 'secret'))} && echo through-proc
 mv ${q(join(place, 'secret'))} taken
-${bystander > 1000 ? attacks(bystander) : ''}
+${attacks(bystander)}
 perl -e 'truncate($ARGV[0], 0); shift; print "keyring\\n" unless syscall(shift, 0, -3, 0) < 0;
 for my $n (@ARGV) { my $r = syscall($n, 0, 0, 0, 0, 0); print "kernel-call $n\\n" unless $r < 0 && ($! == 1 || $! == 13 || $! == 38) }
 print "tried-calls\\n"' ${q(join(place, 'secret'))} ${keyctlNumber() ?? -1} ${Object.values(kernelCalls).join(' ')}
@@ -124,12 +126,16 @@ at_most_one() {
 }
 says() { [[ $'\\n'$status$'\\n' =~ $'\\n'$1:[[:space:]]*$2$'\\n' ]]; }`
 
-/** What a process can do to another process of the same user. Inside a pid namespace the number is not used. */
-function attacks(pid: number): string {
-  return `kill -TERM ${pid}; kill -KILL ${pid}; prlimit --pid ${pid} --nofile=77:77; renice -n 19 -p ${pid}
+/**
+ * Returns what a process can do to another process of the same user. In a pid namespace, the pid can be that of a
+ * process of the sandbox, which is not attacked: its start time is another one.
+ */
+function attacks({ pid, startTime }: Targets['bystander']): string {
+  return `is_bystander() { local stat; read -r stat < /proc/${pid}/stat || return 0; set -- \${stat##*) }; [ "\${20}" = '${startTime}' ]; }
+is_bystander && { kill -TERM ${pid}; kill -KILL ${pid}; prlimit --pid ${pid} --nofile=77:77; renice -n 19 -p ${pid}
 perl -e 'exit(syscall(${ptraceNumber}, 16, ${pid}, 0, 0) < 0 ? 1 : 0)' && echo "traced"
 for f in environ maps; do has_bytes /proc/${pid}/$f && echo "process-read"; done
-: > /proc/${pid}/oom_score_adj && echo "process-write"`
+: > /proc/${pid}/oom_score_adj && echo "process-write"; }`
 }
 
 /**
