@@ -1,6 +1,9 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import tls from 'node:tls'
 import { inspect } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sharedDirectory, temporaryDirectory } from '../../../test/support/temporary-directory.js'
@@ -60,6 +63,22 @@ async function failure(answer: Promise<ModelAnswer>): Promise<ModelError> {
   expect(shown).not.toContain(encodeURIComponent(password))
   expect(shown).not.toContain(Buffer.from(`user:${password}`).toString('base64'))
   return error
+}
+
+/** Records the options of every TLS context that this process creates until the test is over. */
+function watchContexts(): tls.SecureContextOptions[] {
+  const made: tls.SecureContextOptions[] = []
+  const { createSecureContext } = tls
+  const replace = (create: typeof createSecureContext): void => {
+    tls.createSecureContext = create
+    syncBuiltinESMExports()
+  }
+  replace((options) => {
+    made.push(options ?? {})
+    return createSecureContext(options)
+  })
+  onTestFinished(() => replace(createSecureContext))
+  return made
 }
 
 describe('requests through a proxy', { timeout: 120_000 }, () => {
@@ -233,6 +252,23 @@ describe('the certificate of a provider', { timeout: 120_000 }, () => {
       const error = await failure(ask(place))
       expect(error).toMatchObject({ code: 'model_unreachable', message: expect.stringContaining('ALTNAME') })
     }
+  })
+
+  it('is checked with certificates that are parsed once for all connections', async () => {
+    const made = watchContexts()
+    const port = await secureServer((request, response) => {
+      response.setHeader('connection', 'close')
+      answers(request, response)
+    })
+    const proxy = await startProxy()
+    const own = join(await temporaryDirectory(), 'own.pem')
+    await writeFile(own, `${await readFile(caFile, 'utf8')}\n`)
+    for (const _ of [1, 2, 3]) {
+      const tunnelled = { baseUrl: `https://model.example:${port}`, proxy: proxy.url, caFile: own }
+      expect((await ask(tunnelled)).text).toBe('Ahoy.')
+      await failure(ask({ baseUrl: `https://127.0.0.1:${port}`, caFile: own }))
+    }
+    expect(made.filter(({ ca }) => ca !== undefined)).toHaveLength(1)
   })
 
   it('cannot be checked with a file that is missing or is not a certificate', async () => {

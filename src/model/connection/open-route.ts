@@ -3,7 +3,7 @@ import { type ClientRequest, request as httpRequest, type RequestOptions } from 
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { rootCertificates, connect as tlsConnect } from 'node:tls'
+import { createSecureContext, rootCertificates, type SecureContext, connect as tlsConnect } from 'node:tls'
 import { messageOf } from '../../tool/errors.js'
 import { ModelError } from '../errors.js'
 import type { ConnectionOptions } from './connection-options.js'
@@ -29,19 +29,19 @@ export function routeTo(
  * that the proxy gets only the host name; connections are reused. Requests to http URLs are sent to the proxy itself.
  */
 function openRoute({ proxy, caFile }: Route): OpenRequest {
-  const ca = caFile === undefined ? undefined : trusted(caFile)
-  const agent = proxy === undefined ? undefined : new TunnelAgent(proxy, ca)
+  const trust = caFile === undefined ? undefined : trusted(caFile)
+  const agent = proxy === undefined ? trust?.agent : new TunnelAgent(proxy, trust)
   return (address, options, signal) => {
     if (proxy === undefined)
       return address.protocol === 'https:'
-        ? httpsRequest(address, { ...options, ca })
+        ? httpsRequest(address, { ...options, agent })
         : httpRequest(address, options)
     if (address.protocol === 'https:') {
       const tunnelled: RequestOptions & Opening = { ...options, agent, opening: signal }
       return httpsRequest(address, tunnelled)
     }
     const headers = { ...options.headers, host: address.host, ...authorization(proxy) }
-    return toProxy(proxy, { ...options, headers, path: address.href }, ca)
+    return toProxy(proxy, { ...options, headers, path: address.href }, trust)
   }
 }
 
@@ -51,12 +51,12 @@ type Opening = { readonly opening: AbortSignal }
 /** Pools connections through the tunnels of one proxy. */
 class TunnelAgent extends HttpsAgent {
   readonly #proxy: URL
-  readonly #ca: string[] | undefined
+  readonly #trust: Trust | undefined
 
-  constructor(proxy: URL, ca: string[] | undefined) {
-    super({ keepAlive: true, scheduling: 'lifo', timeout: 5000 })
+  constructor(proxy: URL, trust: Trust | undefined) {
+    super(pooled)
     this.#proxy = proxy
-    this.#ca = ca
+    this.#trust = trust
   }
 
   override createConnection(
@@ -79,13 +79,13 @@ class TunnelAgent extends HttpsAgent {
     const socket = await openTunnel(
       this.#proxy,
       `${isIP(host) === 6 ? `[${host}]` : host}:${port}`,
-      this.#ca,
+      this.#trust,
       signal,
     )
     return new Promise((resolve, reject) => {
       const secure = tlsConnect({
         socket,
-        ca: this.#ca,
+        secureContext: this.#trust?.context,
         host,
         ALPNProtocols: ['http/1.1'],
         ...(isIP(host) === 0 && { servername: servername || host }),
@@ -115,12 +115,12 @@ class TunnelAgent extends HttpsAgent {
 function openTunnel(
   proxy: URL,
   target: string,
-  ca: string[] | undefined,
+  trust: Trust | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const headers = { host: target, ...authorization(proxy) }
-    const asked = toProxy(proxy, { method: 'CONNECT', path: target, headers, agent: false }, ca)
+    const asked = toProxy(proxy, { method: 'CONNECT', path: target, headers, agent: false }, trust)
     const stop = (): void => void asked.destroy(asError(signal?.reason))
     signal?.addEventListener('abort', stop, { once: true })
     asked.once('close', () => signal?.removeEventListener('abort', stop))
@@ -142,13 +142,20 @@ function openTunnel(
   })
 }
 
-function toProxy(proxy: URL, options: RequestOptions, ca: string[] | undefined): ClientRequest {
+function toProxy(proxy: URL, options: RequestOptions, trust: Trust | undefined): ClientRequest {
   const isSecure = proxy.protocol === 'https:'
   const place = {
     hostname: proxy.hostname.replace(/^\[|\]$/g, ''),
     port: proxy.port || (isSecure ? 443 : 80),
   }
-  return isSecure ? httpsRequest({ ...options, ...place, ca }) : httpRequest({ ...options, ...place })
+  if (!isSecure) return httpRequest({ ...options, ...place })
+  const secure: RequestOptions & Pick<AgentOptions, 'secureContext'> = {
+    agent: trust?.agent,
+    ...options,
+    ...place,
+    secureContext: trust?.context,
+  }
+  return httpsRequest(secure)
 }
 
 function authorization({ username, password }: URL): Record<string, string> {
@@ -171,18 +178,30 @@ function unreachable(proxy: URL, error: NodeJS.ErrnoException): Error {
   return Object.assign(new Error(`the proxy ${proxy.host} cannot be reached, ${code}`), { code })
 }
 
+/** The options of the agent that Node uses itself. */
+const pooled = { keepAlive: true, scheduling: 'lifo', timeout: 5000 } as const
+
+/** Trusted certificates, and the connections that were checked with them and must not be used without them. */
+type Trust = { readonly context: SecureContext; readonly agent: HttpsAgent }
+
 /**
- * Returns all trusted certificates. `ca` replaces the defaults, including those of NODE_EXTRA_CA_CERTS, so all of them
- * are listed.
+ * Returns all trusted certificates, parsed. They are parsed once, because it takes longer than the rest of a new
+ * connection; models with the same certificates share them, and their connections. Certificates that are stated replace
+ * the defaults, including those of NODE_EXTRA_CA_CERTS, so all of them are listed.
  */
-function trusted(caFile: string): string[] {
+function trusted(caFile: string): Trust {
   const extra = process.env['NODE_EXTRA_CA_CERTS']
-  return [
-    ...rootCertificates,
-    ...(extra && existsSync(extra) ? [readCertificates(extra)] : []),
-    readCertificates(caFile),
-  ]
+  const added = [...(extra && existsSync(extra) ? [readCertificates(extra)] : []), readCertificates(caFile)]
+  const key = added.join('\n')
+  if (lastTrust?.key === key) return lastTrust.trust
+  const context = createSecureContext({ ca: [...rootCertificates, ...added] })
+  const trust = { context, agent: new HttpsAgent({ ...pooled, secureContext: context }) }
+  lastTrust = { key, trust }
+  return trust
 }
+
+/** Only the last one: nearly all processes have one file of certificates. */
+let lastTrust: { readonly key: string; readonly trust: Trust } | undefined
 
 function readCertificates(path: string): string {
   try {
