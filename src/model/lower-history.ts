@@ -37,7 +37,8 @@ const looked = walkHistory<{ flawed: boolean; open: readonly string[]; readonly 
     else {
       state.flawed = state.answered.length !== state.open.length
       state.open = calls
-      state.answered.length = 0
+      // Setting a length is a call into V8, and most messages of a long history follow no result.
+      if (state.answered.length > 0) state.answered.length = 0
     }
   },
 )

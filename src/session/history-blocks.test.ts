@@ -123,6 +123,25 @@ describe('the history in the form for hosts', () => {
     ])
   })
 
+  it('leaves out blocks that a message of its role cannot have, alone and among others', () => {
+    const blocks: HistoryMessage['content'] = [
+      { type: 'reasoning', text: 'why' },
+      { type: 'text', text: 'hi' },
+      { type: 'document', data: 'AA==' },
+    ]
+    const contents = (role: 'user' | 'assistant') =>
+      fromHistory([{ role, content: blocks }, ...blocks.map((block) => ({ role, content: [block] }))]).map(
+        ({ content }) => content,
+      )
+    const [reasoning, text, document] = [
+      { type: 'reasoning', text: 'why' },
+      { type: 'text', text: 'hi' },
+      { type: 'document', data: 'AA==' },
+    ]
+    expect(contents('user')).toEqual([[text, document], [], [text], [document]])
+    expect(contents('assistant')).toEqual([[reasoning, text], [reasoning], [text], []])
+  })
+
   it('is rejected with an unknown role', () => {
     expect(() => fromHistory([{ role: 'robot', content: 'x' }])).toThrow(/role "robot"/)
     expect(() => fromHistory([{ role: 'tool', content: 'x' }])).toThrow(/role "tool".*tool results/)

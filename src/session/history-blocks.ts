@@ -42,7 +42,7 @@ export function fromHistory(
   for (const { role, content } of history) {
     const blocks: readonly ContentBlock[] =
       typeof content === 'string' ? [{ type: 'text', text: content }] : content
-    if (!blocks.some(isResult)) {
+    if (!hasResult(blocks)) {
       messages.push(spokenBy(role, blocks))
       continue
     }
@@ -54,6 +54,11 @@ export function fromHistory(
   return messages
 }
 
+function hasResult(blocks: readonly ContentBlock[]): boolean {
+  for (const block of blocks) if (isResult(block)) return true
+  return false
+}
+
 function isResult({ type }: ContentBlock): boolean {
   return type === 'tool_result'
 }
@@ -61,16 +66,35 @@ function isResult({ type }: ContentBlock): boolean {
 function spokenBy(role: string, blocks: readonly ContentBlock[]): Message {
   switch (role) {
     case 'assistant':
-      return { role, content: blocks.flatMap(assistantPart) } satisfies AssistantMessage
+      return { role, content: partsOf(blocks, assistantPart) } satisfies AssistantMessage
     case 'system':
       return { role, content: blocks.map(({ text = '' }) => text).join('\n') }
     case 'user':
-      return { role, content: blocks.flatMap(userPart) } satisfies UserMessage
+      return { role, content: partsOf(blocks, userPart) } satisfies UserMessage
     default:
       throw new TypeError(
         `A message of the history has the role ${JSON.stringify(role)}: use user, assistant or system, or give tool results.`,
       )
   }
+}
+
+/** Converts blocks and leaves out those that have no part. */
+function partsOf<Part>(
+  blocks: readonly ContentBlock[],
+  partOf: (block: ContentBlock) => Part | undefined,
+): Part[] {
+  const [only] = blocks
+  if (only !== undefined && blocks.length === 1) {
+    // Most messages have one block. `push` would reserve memory for more.
+    const part = partOf(only)
+    return part === undefined ? [] : [part]
+  }
+  const parts: Part[] = []
+  for (const block of blocks) {
+    const part = partOf(block)
+    if (part !== undefined) parts.push(part)
+  }
+  return parts
 }
 
 function blocksOf(message: Message): ContentBlock[] {
@@ -116,30 +140,28 @@ function blockOf(part: UserContent | AssistantContent): ContentBlock {
   }
 }
 
-function userPart(block: ContentBlock): UserContent[] {
-  if (block.type === 'text') return [{ type: 'text', text: block.text ?? '' }]
-  if (block.type === 'image') return [imagePart(block)]
-  return block.type === 'document' ? [documentPart(block)] : []
+function userPart(block: ContentBlock): UserContent | undefined {
+  if (block.type === 'text') return { type: 'text', text: block.text ?? '' }
+  if (block.type === 'image') return imagePart(block)
+  return block.type === 'document' ? documentPart(block) : undefined
 }
 
-function assistantPart(block: ContentBlock): AssistantContent[] {
+function assistantPart(block: ContentBlock): AssistantContent | undefined {
   switch (block.type) {
     case 'text':
-      return [{ type: 'text', text: block.text ?? '' }]
+      return { type: 'text', text: block.text ?? '' }
     case 'reasoning':
-      return [{ type: 'reasoning', text: block.text ?? '' }]
+      return { type: 'reasoning', text: block.text ?? '' }
     case 'tool_use':
-      return [
-        {
-          type: 'tool_call',
-          id: block.id ?? '',
-          function: { name: block.name ?? '', arguments: block.input ?? {} },
-        },
-      ]
+      return {
+        type: 'tool_call',
+        id: block.id ?? '',
+        function: { name: block.name ?? '', arguments: block.input ?? {} },
+      }
     case 'image':
-      return [imagePart(block)]
+      return imagePart(block)
     default:
-      return []
+      return undefined
   }
 }
 

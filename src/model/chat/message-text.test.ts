@@ -60,6 +60,35 @@ describe('the text of messages', () => {
     )
   })
 
+  it.each<readonly [string, Message]>([
+    ['a system message', { role: 'system', content: 'a\ud83d 😀' }],
+    ['a user message', { role: 'user', content: [{ type: 'text', text: 'a\ud83d 😀' }] }],
+    ['an answer', { role: 'assistant', content: [{ type: 'text', text: 'a\ud83d 😀' }] }],
+    [
+      'a message of several texts',
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'x' },
+          { type: 'text', text: 'a\ud83d 😀' },
+        ],
+      },
+    ],
+    [
+      'a tool result',
+      {
+        role: 'tool',
+        content: [{ type: 'tool_result', id: '1', content: [{ type: 'text', text: 'a\ud83d 😀' }] }],
+      },
+    ],
+  ])('replaces lone surrogates of %s among plain messages', (_, message) => {
+    const plain: Message = { role: 'user', content: [{ type: 'text', text: 'plain, 日本' }] }
+    const text = createMessageText(style)([plain, message, plain]).join(',')
+    expect(text).toContain('a\ufffd 😀')
+    expect(text).not.toContain('\\ud83d')
+    expect(text.split('plain, 日本')).toHaveLength(3)
+  })
+
   it('is computed once for each message', () => {
     let reads = 0
     const counted = (text: string): Message => ({

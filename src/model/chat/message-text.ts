@@ -15,6 +15,7 @@ export function createMessageText(style: WireStyle): MessageText {
   const write = (messages: readonly Message[], first: Message, from: number): Block => {
     const wire: JsonObject[] = []
     let after: JsonObject | undefined
+    let isSimple = true
     let at = from
     for (; at < messages.length && at - from < maxBlockLength && after === undefined; at++) {
       const message = messages[at]
@@ -22,11 +23,12 @@ export function createMessageText(style: WireStyle): MessageText {
       const written = wireMessage(message, style)
       for (const one of written.messages) wire.push(one)
       after = written.after
+      isSimple &&= isSimpleText(message)
     }
     const block: Block = {
       style,
       messages: messages.slice(from, at),
-      json: toJson(wire).slice(1, -1),
+      json: (isSimple ? JSON.stringify(wire) : toJson(wire)).slice(1, -1),
       ...(after !== undefined && { after: toJson(after) }),
     }
     blocks.set(first, block)
@@ -79,6 +81,19 @@ function isBlockAt({ messages }: Block, history: readonly Message[], at: number)
   for (let n = 1; n < messages.length; n++) if (messages[n] !== history[at + n]) return false
   return true
 }
+
+/**
+ * Returns whether a message is one text without surrogates. Its JSON need not be searched for lone ones: the search
+ * makes V8 copy the JSON, which it creates in parts, and a text of Latin letters is known to have none without reading
+ * it.
+ */
+function isSimpleText({ role, content }: Message): boolean {
+  if (role === 'system') return !surrogate.test(content)
+  const [part] = content
+  return content.length === 1 && part?.type === 'text' && !surrogate.test(part.text)
+}
+
+const surrogate = /[\ud800-\udfff]/
 
 /**
  * Converts a value to JSON and escapes lone surrogates. JavaScript does not escape them and stricter parsers reject

@@ -52,8 +52,18 @@ export function createBodyWriter(
       facts.tools && request.tools.length > 0
         ? `,"tools":[${toolsText(request.tools)}]${choiceOf(request.toolChoice)}`
         : ''
-    return `${head}${tools},"messages":[${messagesOf(request, systemText, messageText).join(',')}]}`
+    return `${head}${tools},"messages":[${concatenated(messagesOf(request, systemText, messageText))}]}`
   }
+}
+
+/**
+ * Joins texts with commas. Concatenated strings are copied once, when the body is converted to bytes; `join` would copy
+ * a long history one more time.
+ */
+function concatenated(texts: readonly string[]): string {
+  let all = ''
+  for (const text of texts) all = all === '' ? text : `${all},${text}`
+  return all
 }
 
 function messagesOf(
