@@ -179,9 +179,10 @@ describe('McpServer', () => {
     expect(server.status()).toMatchObject({
       state: 'down',
       connected: false,
-      error: expect.stringContaining('it ended with exit code 3'),
+      // The secret was there: without this the test would also pass for a message that was lost.
+      error: expect.stringContaining('it ended with exit code 3; it said: cannot use [hidden]'),
     })
-    expect(server.status().error).not.toContain('hunter2')
+    expect(JSON.stringify(server.status())).not.toContain('hunter2')
     await expect(server.call('look', {}, context)).rejects.toThrow('It is tried again before the next round')
     expect(program.starts).toBe(1)
     // The host may insist.
@@ -202,6 +203,22 @@ describe('McpServer', () => {
       state: 'down',
       error: expect.stringContaining('no such program'),
     })
+  })
+
+  it('redacts its secrets in the errors of a start, of a call and of a list', async () => {
+    const unlisted = open({ 'tools/list': new Error('no list for hunter2-secret') })
+    await expect(unlisted.server.connect()).rejects.toThrow('no list for [hidden]')
+    expect(unlisted.server.status().error).toContain('no list for [hidden]')
+    const parts = { ...unlisted.parts, startServer: () => Promise.reject(new Error('no hunter2-secret')) }
+    const missing = new McpServer(unlisted.server.spec, parts)
+    await expect(missing.connect()).rejects.toThrow('no [hidden]')
+    expect(missing.status().error).toContain('no [hidden]')
+
+    const { server, program } = open({ 'tools/call': new Error('not for hunter2-secret') })
+    await expect(server.call('look', {}, context)).rejects.toThrow('not for [hidden]')
+    program.set({ 'tools/list': new Error('busy with hunter2-secret') })
+    program.notify('notifications/tools/list_changed')
+    await expect.poll(() => server.status().problems).toEqual([expect.stringContaining('busy with [hidden]')])
   })
 
   it('rejects calls when it is disabled or removed', async () => {

@@ -7,6 +7,8 @@ import { checkHostBy } from './egress/check-host.js'
 import type { CheckHost } from './egress/index.js'
 import { type ResourceLimits, resourceLimits } from './limits/resource-limits.js'
 import { privateAccess } from './net/index.js'
+import { sandboxBackends } from './sandbox/backends.js'
+import type { SandboxMode } from './sandbox/choose.js'
 import { createLocalShell, type LocalShellOptions, type PipedProcess } from './shell/index.js'
 import { directoryInside } from './shell/working-directory.js'
 
@@ -90,14 +92,18 @@ async function confinementOf(
       throw placeRefused('writable', place, messageOf(error))
     })
   return {
-    // A server that has to be confined is not started if nothing can confine it.
-    sandbox: sandbox === 'workspace' ? 'required' : base.sandbox,
+    sandbox: sandbox === 'workspace' ? requiredSandbox(base.sandbox) : base.sandbox,
     sandboxOptions: {
       ...options,
       readOnly: [...(options.readOnly ?? []), ...shown],
       ...(allowHosts.length > 0 && { network: { allowHosts, checkHost: checkFor(allowHosts) } }),
     },
   }
+}
+
+/** A server that has to be confined is not started without a sandbox: the one that the session names, or else any. */
+function requiredSandbox(ofSession: SandboxMode | undefined): SandboxMode {
+  return sandboxBackends.find((backend) => backend === ofSession) ?? 'required'
 }
 
 /** The error for a path in the entry of a server that cannot be used. */

@@ -19,7 +19,11 @@ import {
   systemPromptOf,
   whenDone,
 } from '../contract/open-session.js'
-import { describeWithBubblewrap } from '../security/sandbox/support/needs-bubblewrap.js'
+import {
+  describeWithBubblewrap,
+  describeWithEachSandbox,
+  refusedWrites,
+} from '../security/sandbox/support/needs-bubblewrap.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 import { eventually } from './support.js'
 
@@ -302,20 +306,6 @@ describe('a server that does not start', { timeout: limit }, () => {
     expect(await session.mcps()).toMatchObject([{ name: 'broken', state: 'connected' }])
   })
 
-  it('reports what the sandbox withheld, when it is confined', async () => {
-    const script = 'require("node:fs").writeFileSync("x", "")'
-    const { session } = await openSession([])
-    const error = await session
-      .addMcp({ name: 'w', command: process.execPath, args: ['-e', script], sandbox: 'workspace' })
-      .catch((thrown: Error) => thrown)
-    expect((error as Error).message).toMatch(
-      /exit code 1; it said: .*EROFS[\s\S]*the sandbox withheld the network, the home directory and temporary files, and all writing \(allowHosts, writable and readOnly/,
-    )
-    expect(await session.mcps()).toMatchObject([
-      { confined: true, failure: { withheld: expect.any(String) } },
-    ])
-  })
-
   it('is reported when it hangs, with its output so far', async () => {
     const script = 'console.error("Set GITHUB_TOKEN first."); setInterval(() => {}, 1000)'
     const { session } = await openSession([])
@@ -339,6 +329,30 @@ describe('a server that does not start', { timeout: limit }, () => {
     const { session } = await openSession([])
     await expect(session.addMcp({ name: 'n', ...given })).rejects.toThrow(message)
     expect(await session.mcps()).toMatchObject([{ name: 'n', state: 'down' }])
+  })
+})
+
+describeWithEachSandbox('a confined server that does not start', (sandbox) => {
+  it('is reported with what the sandbox withheld', async () => {
+    const script = 'require("node:fs").writeFileSync("x", "")'
+    const { session } = await openSession([], { sandbox })
+    const error = await session
+      .addMcp({
+        name: 'w',
+        command: process.execPath,
+        args: ['-e', script],
+        sandbox: 'workspace',
+        readOnly: installed,
+      })
+      .catch((thrown: Error) => thrown)
+    const { message } = error as Error
+    expect(message).toMatch(new RegExp(`exit code 1; it said: .*${refusedWrites[sandbox]}`))
+    expect(message).toContain(
+      `the sandbox withheld the network, the home directory and temporary files except ${installed.join(', ')}, and all writing (allowHosts, writable and readOnly`,
+    )
+    expect(await session.mcps()).toMatchObject([
+      { confined: true, failure: { withheld: expect.any(String) } },
+    ])
   })
 })
 

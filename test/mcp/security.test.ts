@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { AskRequest } from '../../src/loop/ask.js'
 import type { Session } from '../../src/session/session.js'
@@ -13,6 +13,7 @@ import {
   toolResults,
 } from '../contract/open-session.js'
 import { byPrompt, call as taskCall } from '../contract/subagents.js'
+import { describeWithEachSandbox, refusedWrites } from '../security/sandbox/support/needs-bubblewrap.js'
 import { startHttp } from './http-server.js'
 import { badEntry, badServer, eventually, processesWith } from './support.js'
 
@@ -253,7 +254,8 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
       process.env['OPENAI_API_KEY'] = 'sk-should-not-travel'
       try {
         const { session } = await openSession([], { env: { FOR_COMMANDS: 'only' } })
-        const confined = sandbox === 'off' ? {} : { sandbox, readOnly: [join(badEntry, '..')] }
+        const confined =
+          sandbox === 'off' ? {} : { sandbox, readOnly: [dirname(badEntry), dirname(process.execPath)] }
         await session.addMcp(badServer('none', '', { env: { MINE: 'yes' }, ...confined }))
         const env = JSON.parse((await session.tool('mcp__bad__echo', { message: 'env' })).output)
         expect(env).toMatchObject({ MINE: 'yes' })
@@ -273,9 +275,11 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
     await expect(session.addMcp({ name: 'y', command: 'touch owned; true' })).rejects.toThrow('unavailable')
     await expect(readFile(join(root, 'owned'))).rejects.toThrow()
   })
+})
 
-  it('cannot write, in a sandbox, where it has no grant (SEC-187)', async () => {
-    const { session, root } = await openSession([], { sandbox: 'auto' })
+describeWithEachSandbox('SEC-187: the process of a server in a sandbox', (sandbox) => {
+  it('cannot write where it has no grant', { timeout: limit }, async () => {
+    const { session, root } = await openSession([], { sandbox })
     const script = `require('fs').writeFileSync(${JSON.stringify(join(root, 'owned'))}, 'x')`
     const added = await session
       .addMcp({
@@ -283,10 +287,11 @@ describe('SEC-181 and SEC-182: the process of a server', { timeout: limit }, () 
         command: process.execPath,
         args: ['-e', script],
         sandbox: 'workspace',
+        readOnly: [dirname(process.execPath)],
         startTimeoutMs: 60_000,
       })
       .catch((error: Error) => error.message)
-    expect(String(added)).toContain('EROFS')
+    expect(String(added)).toContain(refusedWrites[sandbox])
     await expect(readFile(join(root, 'owned'))).rejects.toThrow()
   })
 })

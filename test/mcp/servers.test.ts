@@ -16,6 +16,7 @@ import {
   toolResults,
   whenDone,
 } from '../contract/open-session.js'
+import { describeWithEachSandbox } from '../security/sandbox/support/needs-bubblewrap.js'
 import { startEverything } from './everything-http.js'
 import { badEntry, badServer, entryOf } from './support.js'
 
@@ -266,9 +267,9 @@ describe('a server over HTTP', { timeout: limit }, () => {
   })
 })
 
-describe('the filesystem server', { timeout: limit }, () => {
-  it('reads the workspace, and in a sandbox writes only where it has a grant', async () => {
-    const { session, root } = await openSession([], { sandbox: 'auto' }, { 'a.txt': 'hello from here' })
+describeWithEachSandbox('the filesystem server in a sandbox', (sandbox) => {
+  it('reads the workspace, and writes only where it has a grant', { timeout: limit }, async () => {
+    const { session, root } = await openSession([], { sandbox }, { 'a.txt': 'hello from here' })
     const args = [entryOf('filesystem'), root]
     // Where the server is installed may lie in a place that the sandbox hides, such as below the temporary directory.
     const server = {
@@ -276,10 +277,10 @@ describe('the filesystem server', { timeout: limit }, () => {
       command: process.execPath,
       args,
       sandbox: 'workspace',
-      readOnly: [resolve('node_modules')],
+      readOnly: [resolve('node_modules'), dirname(process.execPath)],
     } as const
     await session.addMcp(server)
-    expect(await session.mcpStatus()).toMatchObject([{ confined: true, sandbox: 'bubblewrap' }])
+    expect(await session.mcpStatus()).toMatchObject([{ confined: true, sandbox }])
     const read = await session.tool('mcp__fs__read_text_file', { path: join(root, 'a.txt') })
     expect(read.output).toContain('hello from here')
     const write = () => session.tool('mcp__fs__write_file', { path: join(root, 'b.txt'), content: 'x' })

@@ -1,5 +1,4 @@
 import { describe } from 'vitest'
-import type { SandboxBackend } from '../../../../src/workspace/sandbox/backends.js'
 import { detectSandbox } from '../../../../src/workspace/sandbox/probe.js'
 
 const found = {
@@ -7,18 +6,29 @@ const found = {
   landlock: await detectSandbox({ backend: 'landlock' }),
 }
 
-/** Tests that need bubblewrap. Where there is none they are skipped under a name that says why: never passed. */
+type LinuxSandbox = keyof typeof found
+
+/**
+ * The error of a write outside the grant of a program: bubblewrap mounts directories read-only, Landlock refuses the
+ * call.
+ */
+export const refusedWrites: Readonly<Record<LinuxSandbox, string>> = {
+  bubblewrap: 'EROFS',
+  landlock: 'EACCES',
+}
+
+/** Runs tests that need bubblewrap. Without it they are skipped, under a name that states the reason. */
 export function describeWithBubblewrap(name: string, tests: () => void): void {
   describeWith('bubblewrap', name, tests)
 }
 
-/** The same tests in every sandbox, each as far as it works here. */
-export function describeWithEachSandbox(name: string, tests: (backend: SandboxBackend) => void): void {
+/** Runs the same tests in every sandbox of Linux that works here. */
+export function describeWithEachSandbox(name: string, tests: (backend: LinuxSandbox) => void): void {
   for (const backend of ['bubblewrap', 'landlock'] as const)
     describeWith(backend, `${name}, ${backend}`, () => tests(backend))
 }
 
-function describeWith(backend: keyof typeof found, name: string, tests: () => void): void {
+function describeWith(backend: LinuxSandbox, name: string, tests: () => void): void {
   const sandbox = found[backend]
   if (sandbox.kind !== 'none') {
     describe(name, tests)
