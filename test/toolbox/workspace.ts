@@ -45,7 +45,6 @@ export async function toolboxWorkspace(
     root,
     sandbox: 'off',
     scratchDir: join(base, 'scratch'),
-    ledgerDir: join(base, 'ledger'),
     ...options,
   })
   const ended = new AbortController()

@@ -6,7 +6,7 @@ import type { CapturedOutput } from './captured-output.js'
 import type { ConfinedLaunch } from './confinement.js'
 import { ShellStartError } from './errors.js'
 import type { Ledger } from './ledger.js'
-import type { OutputPipe, OutputPipes } from './output-pipe.js'
+import { type OutputPipe, openPipe } from './output-pipe.js'
 import { momentOf, readProcess, startedSinceBoot } from './process-table.js'
 import type { RunTrace } from './run-trace.js'
 import { withTimeout } from './with-timeout.js'
@@ -29,17 +29,15 @@ export type Running = {
   unref(): void
 }
 
-export type LaunchHost = { readonly ledger: Ledger; readonly pipes: OutputPipes }
-
 /** Starts a command in its own process group. Returns undefined, and starts nothing, when it was aborted before. */
 export async function launch(
-  host: LaunchHost,
+  ledger: Ledger,
   plan: Pick<ConfinedLaunch, 'file' | 'args' | 'cwd' | 'env' | 'contained'>,
   { token, mark }: Pick<RunTrace, 'token' | 'mark'>,
   output: CapturedOutput,
   isAborted: () => boolean = () => false,
 ): Promise<Running | undefined> {
-  const pipe = await host.pipes.take()
+  const pipe = openPipe(await ledger.pipes.take())
   if (isAborted()) {
     closeSync(pipe.writeFd)
     pipe.reader.destroy()
@@ -50,7 +48,7 @@ export async function launch(
   const child = await spawned(plan, pipe)
   const pid = child.pid ?? -1
   const leader = { pid, startTime: readProcess(pid)?.startTime ?? '' }
-  host.ledger.addGroup(leader)
+  ledger.addGroup(leader)
   return {
     trace: { token, mark, leader, since: momentOf(pid, started), pipe: pipe.name, contained: plan.contained },
     output,

@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'no
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { groupLine, headerLine, markLine, type Stub, stubLine } from './ledger-file.js'
+import { NamedPipes } from './named-pipes.js'
 import { type ParentWatch, startParentWatch } from './parent-watch.js'
 import { markOf, newHostMark } from './process-mark.js'
 import type { ProcessEntry } from './process-table.js'
@@ -16,6 +17,8 @@ import { sweepLedgers } from './sweep.js'
 export class Ledger {
   readonly token = newToken()
   readonly directory: string
+  /** For the commands of all shells of this host. */
+  readonly pipes: NamedPipes
   readonly #file: string
   readonly #mark = newHostMark()
   #commands = 0
@@ -30,6 +33,7 @@ export class Ledger {
     // The file is written before anything that it must record: a sweep finds the rest through it.
     this.#rewrite()
     mkdirSync(this.privateDirectory, { mode: 0o700 })
+    this.pipes = new NamedPipes(this.privateDirectory)
     this.#watch = startParentWatch({
       file: this.#file,
       token: this.token,

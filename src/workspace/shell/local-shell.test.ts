@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { waitForProcesses } from '../../../test/security/sandbox/support/processes.js'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
@@ -59,6 +59,16 @@ describe('run', () => {
       sandbox: 'none',
     })
     expect(outcome.leftover).toBeUndefined()
+  })
+
+  it('takes its pipe from the stock of the host, which all shells share', async () => {
+    await shellWith().run('true')
+    await shellWith().run('true')
+    const [directory = ''] = readdirSync(join(place, 'ledger')).filter((name) => name.endsWith('.d'))
+    const stock = readdirSync(join(place, 'ledger', directory), { recursive: true }).filter((path) =>
+      basename(String(path)).startsWith('out-'),
+    )
+    expect(stock).toHaveLength(14)
   })
 
   it('names the signal when one ended it', async () => {

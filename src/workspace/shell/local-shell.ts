@@ -287,7 +287,7 @@ export function createLocalShell(options: LocalShellOptions): LocalShell {
         onText: request.onOutput,
       })
       hold = await limitsFor(base, home)
-      const running = await launch(base, hold.wrap(launched), { token, mark }, output, isAborted)
+      const running = await launch(base.ledger, hold.wrap(launched), { token, mark }, output, isAborted)
       if (running === undefined) {
         await cleanUp({ exitCode: null }, '')
         return undefined

@@ -5,14 +5,12 @@ import { chooseConfinement } from '../sandbox/choose.js'
 import type { Confinement } from './confinement.js'
 import { holdLedger, type Ledger } from './ledger.js'
 import type { LocalShellOptions } from './local-shell.js'
-import { OutputPipes } from './output-pipe.js'
 
 /** What a shell opens for its first command. */
 export type ShellWorkspace = {
   /** The real directories of the workspace; commands run in the first by default. */
   readonly roots: readonly [string, ...string[]]
   readonly ledger: Ledger
-  readonly pipes: OutputPipes
   readonly confinement: Confinement
   readonly limits: ResourceLimits
   readonly directory: string
@@ -45,7 +43,6 @@ export async function openShellWorkspace(options: LocalShellOptions): Promise<Sh
     return {
       roots,
       ledger,
-      pipes: new OutputPipes(directory),
       confinement,
       limits,
       directory,
