@@ -104,6 +104,7 @@ export default defineConfig({
     experimental: isNative ? { viteModuleRunner: false, nodeLoader: false } : throughVite,
     setupFiles: [
       'test/support/real-timers.ts',
+      'test/support/keep-ledger.ts',
       // `npm run test:times`
       ...(process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts']),
     ],

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
@@ -15,7 +15,13 @@ beforeEach(() => {
   place = temporaryDirectory()
   root = join(place, 'work')
   mkdirSync(join(root, 'a/b/c/d/e/node_modules'), { recursive: true })
-  shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'required' })
+  shell = createLocalShell({
+    root,
+    ledgerDir: join(place, 'ledger'),
+    sandbox: 'required',
+    // Node may be installed in a place that the sandbox hides, such as below the temporary directory.
+    sandboxOptions: { readOnly: [dirname(process.execPath)] },
+  })
 })
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()

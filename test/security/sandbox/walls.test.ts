@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ShellOutcome } from '../../../src/tool/runtime.js'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
@@ -164,6 +164,8 @@ for (const { who, front, uid } of users) {
         const connect = `for (const path of ['${place}/host.sock', '${root}/host.sock', '\\\\0capstan-walls-${uid}-${process.pid}']) require('net').connect({ path }, () => console.log('reached')).on('error', (e) => console.log(e.code))`
         const { output } = await runOne(
           `[ -S host.sock ] && echo socket; ls /run; '${process.execPath}' -e "${connect}"`,
+          // Node may be installed in a place that the sandbox hides, such as below the temporary directory.
+          { sandboxOptions: { backend, readOnly: [dirname(process.execPath)] } },
         )
         // Without mounts the file is there, and no connection to it.
         const seen =

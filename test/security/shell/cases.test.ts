@@ -13,6 +13,9 @@ import { reasons, unitNames } from './seen.js'
 
 const decide = sharedDecide()
 
+/** The doubt about a text that is too large for the parser, whose time grows with the square of the length. */
+const notParsed = /^the command (is longer than \d+ bytes|nests more than \d+ levels deep)$/
+
 /** [number, command, decisions that are right]. The numbers are those of the catalogue of attacks. */
 type Case = readonly [number: string, command: string, right: string]
 
@@ -255,16 +258,32 @@ describe('shell structure (1.5)', () => {
   )
 
   it.each(['$(', '(', '{a,', '`', '"$(', '$((', '$[', '${a:-', '<(', '[['])(
-    'SEC-082: a very large input of %j is asked about',
+    'SEC-082: a very large input of %j is asked about, and not parsed',
     async (bomb) => {
-      for (const text of [bomb.repeat(100_000), `echo ${bomb.repeat(1000)}`]) {
+      for (const text of [bomb.repeat(100_000), `echo ${bomb.repeat(9000)}`]) {
         expect(await decide(text, policy({ allow: ['*'] }))).toBe('ask')
+        expect(analyzeCommand(text).doubts).toEqual([expect.stringMatching(notParsed)])
       }
+      expect(await decide(`echo ${bomb.repeat(1000)}`, policy({ allow: ['*'] }))).toBe('ask')
     },
   )
 
-  it('SEC-082: a word of 1 MB is asked about', async () => {
-    expect(await decide('a'.repeat(1_000_000), policy({ allow: ['*'] }))).toBe('ask')
+  it('SEC-082: a word of 1 MB is asked about, and not parsed', async () => {
+    const word = 'a'.repeat(1_000_000)
+    expect(await decide(word, policy({ allow: ['*'] }))).toBe('ask')
+    expect(analyzeCommand(word).doubts).toEqual([expect.stringMatching(notParsed)])
+  })
+
+  it.each([
+    ['long', 'cat x.txt;'.repeat(1000)],
+    ['deep', `${'echo $('.repeat(40)}cat x.txt${')'.repeat(40)}`],
+  ])('SEC-082: a command that bash would run is not parsed if it is too %s', async (_, text) => {
+    const { doubts, paths } = analyzeCommand(text)
+    expect(doubts).toEqual([expect.stringMatching(notParsed)])
+    // The parser would have found the file.
+    expect(paths).toEqual([])
+    expect(analyzeCommand('cat x.txt;'.repeat(3)).paths).not.toEqual([])
+    expect(await decide(text, policy({ allow: ['*'] }))).toBe('ask')
   })
 
   it.each([
