@@ -1,4 +1,4 @@
-import { readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { SessionOptions } from '../../src/session/options.js'
@@ -247,18 +247,27 @@ describe('the options of the stale-write check', { timeout: limit }, () => {
   })
 })
 
+/** Waits until a read of the file is safely later than its last change, also where only whole seconds are stored. */
+async function isDatedBeforeNow(path: string): Promise<void> {
+  const { ctimeMs } = await stat(path)
+  const dateError = ctimeMs % 1_000 === 0 ? 2_000 : 50
+  await expect.poll(() => Date.now() - ctimeMs, { interval: 5 }).toBeGreaterThan(dateError)
+}
+
 describe('a resumed session', { timeout: limit }, () => {
   async function resumed(
     between: (root: string) => Promise<unknown>,
-    ...before: [string, JsonValue][]
+    before: [string, JsonValue][],
+    options: SessionOptions = {},
   ): Promise<string> {
     const sessionStore = new MemorySessionStore()
     const script = [...before.map((step) => calls(step)), 'done', calls(write('new')), 'done']
     const { session, agent, server, root } = await openSession(
       script,
-      { ...open, sessionStore, sessionId: 's' },
+      { ...open, ...options, sessionStore, sessionId: 's' },
       { 'a.txt': lines },
     )
+    await isDatedBeforeNow(join(root, 'a.txt'))
     await session.send('go')
     await session.close()
     await between(root)
@@ -269,14 +278,21 @@ describe('a resumed session', { timeout: limit }, () => {
 
   it('refuses a write to a file that changed while it was closed', async () => {
     const change = (root: string): Promise<void> => writeFile(join(root, 'a.txt'), 'by the user')
-    expect(await resumed(change, read())).toMatch(stale)
-    expect(await resumed(change, write('mine'))).toMatch(stale)
+    expect(await resumed(change, [read()])).toMatch(stale)
+    expect(await resumed(change, [write('mine')])).toMatch(stale)
+  })
+
+  it('refuses a write to a file that changed right after it was read, when the clock of the system is late', async () => {
+    const change = (root: string): Promise<void> => writeFile(join(root, 'a.txt'), 'by the user')
+    // The system dates changes by a clock that advances every few milliseconds.
+    const hostEnv = { clock: { now: () => Date.now() + 10 } }
+    for (let time = 0; time < 5; time++) expect(await resumed(change, [read()], { hostEnv })).toMatch(stale)
   })
 
   it('writes files that are unchanged since the model’s last access, and deleted files', async () => {
     const nothing = async (): Promise<void> => undefined
-    expect(await resumed(nothing, read())).toContain('Wrote')
-    expect(await resumed(nothing, read(), write('mine'))).toContain('Wrote')
-    expect(await resumed((root) => rm(join(root, 'a.txt')), read())).toContain('Wrote')
+    expect(await resumed(nothing, [read()])).toContain('Wrote')
+    expect(await resumed(nothing, [read(), write('mine')])).toContain('Wrote')
+    expect(await resumed((root) => rm(join(root, 'a.txt')), [read()])).toContain('Wrote')
   })
 })

@@ -76,8 +76,9 @@ export type SeenUse = {
 
 /**
  * Wraps the files of one call: records what the model reads and writes, and refuses to overwrite a file whose content
- * has changed since. It compares the content, never a time. Commands, other tools, subagents and the host write without
- * this wrapper, so their writes count as changes.
+ * has changed since. It compares the content; only for what the model read before the session was resumed, which is not
+ * in the log, it compares when the file changed. Commands, other tools, subagents and the host write without this
+ * wrapper, so their writes count as changes.
  */
 export function trackSeenFiles(
   files: RuntimeFiles,
@@ -213,7 +214,17 @@ async function learnChange(
 async function isStill(known: Known, version: string, whole: WorkspaceFiles, path: string): Promise<boolean> {
   if ('version' in known) return known.version === version
   if (known.wrote === version) return true
-  return known.readAtMs !== undefined && (await whole.changedAt(path)) <= known.readAtMs
+  if (known.readAtMs === undefined) return false
+  const changedAt = await whole.changedAt(path)
+  return changedAt + dateErrorOf(changedAt) <= known.readAtMs
+}
+
+/**
+ * Returns how much later than its date a file can have changed: systems date a change by a clock that advances every few
+ * milliseconds, and some file systems store only whole or even seconds.
+ */
+function dateErrorOf(changedAt: number): number {
+  return changedAt % 1_000 === 0 ? 2_000 : 20
 }
 
 /** What the model read and wrote before the session was resumed, by path relative to the workspace root. */
