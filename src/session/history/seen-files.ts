@@ -220,8 +220,8 @@ async function isStill(known: Known, version: string, whole: WorkspaceFiles, pat
 }
 
 /**
- * Returns how much later than its date a file can have changed: systems date a change by a clock that advances every few
- * milliseconds, and some file systems store only whole or even seconds.
+ * Returns how much later than its date a file can have changed: systems date a change by a clock that advances every
+ * few milliseconds, and some file systems store only whole or even seconds.
  */
 function dateErrorOf(changedAt: number): number {
   return changedAt % 1_000 === 0 ? 2_000 : 20
