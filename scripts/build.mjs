@@ -22,7 +22,9 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { copyLock, npmCommand } from './lock-addresses.mjs'
+import { isInstalled } from './installed-lock.mjs'
+import { copyLock } from './lock-addresses.mjs'
+import { npmCommand, npmEnvironment } from './nested-npm.mjs'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 export const tsc = 'node_modules/typescript/bin/tsc'
@@ -31,17 +33,27 @@ export const tsc = 'node_modules/typescript/bin/tsc'
 export function ensureInstalled() {
   // npm has just installed what the lock file lists.
   if (process.env['npm_lifecycle_event'] === 'prepare') return
-  const wanted = digest(read('package-lock.json'))
+  const lock = read('package-lock.json')
+  const wanted = digest(lock)
   const stamp = join(root, 'node_modules/.capstan-installed')
   if (isStamped(stamp, wanted)) return
+  // `npm ci` in this directory has done the same.
+  const record = join(root, 'node_modules/.package-lock.json')
+  if (
+    existsSync(record) &&
+    isInstalled(JSON.parse(lock.toString()), JSON.parse(readFileSync(record, 'utf8')))
+  ) {
+    writeFileSync(stamp, wanted)
+    return
+  }
   console.log('capstan: installing dependencies from package-lock.json …')
   // Install scripts would build the package; the caller decides which build it needs.
   const [command = 'npm', ...args] = npmCommand([
-    ...['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    ...['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
   ])
   if (!installAside(command, args)) {
     console.log('capstan: installing again, and asking the registry for the address of each package …')
-    const code = run(command, args)
+    const code = run(command, args, root, npmEnvironment())
     if (code !== 0) process.exit(code)
   }
   writeFileSync(stamp, wanted)
@@ -52,7 +64,7 @@ function installAside(command, args) {
   const aside = join(root, `.build/install-${process.pid}`)
   try {
     copyLock(root, aside)
-    if (run(command, args, aside) !== 0) return false
+    if (run(command, args, aside, npmEnvironment()) !== 0) return false
     rmSync(join(root, 'node_modules'), { recursive: true, force: true })
     renameSync(join(aside, 'node_modules'), join(root, 'node_modules'))
     return true

@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { npmCommand, npmEnvironment } from './nested-npm.mjs'
 
 /**
  * Copies what `npm ci` reads from one directory to another, with addresses of the configured registry in the lock file.
@@ -17,12 +18,6 @@ export function copyLock(from, to, { addresses = true } = {}) {
     if (existsSync(join(from, file))) copyFileSync(join(from, file), join(to, file))
   const lock = readFileSync(join(from, 'package-lock.json'), 'utf8')
   writeFileSync(join(to, 'package-lock.json'), addresses ? withAddresses(lock, registryOf(from)) : lock)
-}
-
-/** The words that start npm. @param {readonly string[]} args */
-export function npmCommand(args) {
-  const npm = process.env['npm_execpath']
-  return npm?.endsWith('.js') ? [process.execPath, npm, ...args] : ['npm', ...args]
 }
 
 /** @param {string} lock @param {string} registry */
@@ -42,7 +37,12 @@ export function withAddresses(lock, registry) {
 function registryOf(directory) {
   const [command = 'npm', ...args] = npmCommand(['config', 'get', 'registry'])
   const shell = process.platform === 'win32' && command === 'npm'
-  const { stdout, status } = spawnSync(command, args, { cwd: directory, encoding: 'utf8', shell })
+  const { stdout, status } = spawnSync(command, args, {
+    cwd: directory,
+    encoding: 'utf8',
+    shell,
+    env: npmEnvironment(),
+  })
   if (status !== 0 || !/^https?:/.test(stdout)) throw new Error(`npm does not know its registry: ${stdout}`)
   return stdout.trim()
 }

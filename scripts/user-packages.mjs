@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { downloadEnvironment } from '../test/support/download-environment.mjs'
 import { root } from './build.mjs'
-import { copyLock, npmCommand } from './lock-addresses.mjs'
+import { copyLock } from './lock-addresses.mjs'
+import { npmCommand, npmEnvironment } from './nested-npm.mjs'
 
 const target = join(root, '.build/ecosystem')
 
@@ -46,7 +47,7 @@ function runNpm(args) {
     // On Windows npm is a script, which only a shell can start.
     shell: process.platform === 'win32' && command === 'npm',
     // Some of them ask for Node 22 and still run on Node 20.
-    env: { ...downloadEnvironment(), npm_config_engine_strict: 'false' },
+    env: { ...npmEnvironment(downloadEnvironment()), npm_config_engine_strict: 'false' },
   })
   return new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
 }

@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { isInstalled } from '../../scripts/installed-lock.mjs'
 import { withAddresses } from '../../scripts/lock-addresses.mjs'
+import { npmCommand, npmEnvironment } from '../../scripts/nested-npm.mjs'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 import { packageJson } from './package-entries.js'
 import { root, run } from './run.js'
 
@@ -78,6 +82,51 @@ describe('the lock file that npm start and npm test install with', () => {
         },
       },
     })
+  })
+})
+
+describe('an installation by npm itself', () => {
+  const one = { version: '1.2.3', integrity: 'sha512-a' }
+  const other = { version: '1.0.0', integrity: 'sha512-b', optional: true, os: [`not-${process.platform}`] }
+  const lock = { packages: { '': { version: '1' }, 'node_modules/one': one, 'node_modules/other': other } }
+
+  it('is used when it has every package of the lock file, except those for other platforms', () => {
+    expect(isInstalled(lock, { packages: { 'node_modules/one': one } })).toBe(true)
+    expect(isInstalled(lock, lock)).toBe(true)
+  })
+
+  it.each<[string, Parameters<typeof isInstalled>[1]['packages']]>([
+    ['a package is missing', {}],
+    ['a package has another version', { 'node_modules/one': { ...one, version: '1.2.4' } }],
+    ['a package has other contents', { 'node_modules/one': { ...one, integrity: 'sha512-c' } }],
+  ])('is repeated when %s', (_, packages) => {
+    expect(isInstalled(lock, { packages })).toBe(false)
+  })
+
+  it('is repeated when an optional package for this platform is missing', () => {
+    const { packages } = lock
+    const own = { ...other, os: [process.platform], cpu: [process.arch] }
+    expect(isInstalled({ packages: { ...packages, 'node_modules/own': own } }, { packages })).toBe(false)
+  })
+})
+
+describe('npm that is started by a command of npm', () => {
+  it.each(['dry_run', 'package_lock_only'])('installs although the command has %s', (option) => {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, 'local'))
+    const write = (file: string, value: object): void =>
+      writeFileSync(join(directory, file), JSON.stringify(value))
+    write('local/package.json', { name: 'local', version: '1.0.0' })
+    write('package.json', { name: 'one', version: '1.0.0', dependencies: { local: 'file:local' } })
+    const [command = '', ...args] = npmCommand(['install', '--no-audit', '--no-fund', '--offline'])
+    const { status, stderr } = spawnSync(command, args, {
+      cwd: directory,
+      env: npmEnvironment({ ...process.env, [`npm_config_${option}`]: 'true' }),
+      encoding: 'utf8',
+      shell: process.platform === 'win32' && command === 'npm',
+    })
+    expect(status, stderr).toBe(0)
+    expect(existsSync(join(directory, 'node_modules/local/package.json'))).toBe(true)
   })
 })
 
