@@ -12,7 +12,11 @@ import { calibrate } from './measure.mjs'
 import { calibrationArea, figure, printTable, writeResults } from './report.mjs'
 
 const quick = process.argv.includes('--quick')
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path))
+const executablePath = [
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+  '/usr/bin/chromium-headless-shell',
+].find((path) => existsSync(path))
 if (executablePath === undefined) {
   console.log('Chromium is not installed: nothing is measured.')
   process.exit(0)

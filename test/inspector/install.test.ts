@@ -5,16 +5,32 @@ import { describe, expect, it } from 'vitest'
 import { root } from '../house/run.js'
 import { directory } from '../server/support.js'
 
+const shell = 'install -y --no-install-recommends chromium-headless-shell\n'
 const skipped = 'Chromium cannot be installed here: the tests of the inspector in a browser are skipped.\n'
 
 describe.runIf(process.platform === 'linux')('Chromium for the tests of the inspector', () => {
   it.each([
     { where: 'it is there', programs: { chromium: 'exit 1' }, says: '', asks: '' },
     {
+      where: 'its headless shell is there',
+      programs: { 'chromium-headless-shell': 'exit 1' },
+      says: '',
+      asks: '',
+    },
+    {
       where: 'a package can be installed',
       programs: { id: 'echo 0', 'apt-get': 'echo "$@" >> "$LOG"' },
       says: 'Chromium is installed for the tests of the inspector.\n',
-      asks: 'update\ninstall -y --no-install-recommends chromium\n',
+      asks: `update\n${shell}`,
+    },
+    {
+      where: 'the packages have no headless shell',
+      programs: {
+        id: 'echo 0',
+        'apt-get': 'echo "$@" >> "$LOG"; case "$*" in *shell) exit 100 ;; esac',
+      },
+      says: 'Chromium is installed for the tests of the inspector.\n',
+      asks: `update\n${shell}install -y --no-install-recommends chromium\n`,
     },
     {
       where: 'the installation fails',
