@@ -1243,6 +1243,28 @@ describe('a call that has waited', () => {
     expect(await readFile(join(root, 'src/a.txt'), 'utf8')).toBe('alpha')
   })
 
+  it.each(tightened)(
+    'for a second worker is refused if it is now %s, and starts once',
+    async (_, action, why) => {
+      const starts: string[] = []
+      const { gate, authority } = setUp({
+        policy: allowAll,
+        starting: ({ toolName }) => void starts.push(toolName),
+        lane: async ({ starting }) => {
+          await starting()
+          await starting()
+          // The first worker has disconnected before it started.
+          authority.addRule(rule(action))
+          await starting()
+          return outputEnvelope('done elsewhere')
+        },
+      })
+      const outcome = await gate.call({ name: 'write', origin: 'model', input: { value: args } })
+      expect(textOf(outcome)).toContain(why)
+      expect(starts).toEqual(['write'])
+    },
+  )
+
   it.each(tightened)('for the budget is refused if it is now %s', async (_, action, why) => {
     const { gate, authority } = setUp({
       policy: allowAll,
