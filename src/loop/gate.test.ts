@@ -1146,7 +1146,7 @@ describe('a part that keeps what it was shown', () => {
   })
 })
 
-describe('arguments from code that cannot be copied', () => {
+describe('arguments that cannot be copied', () => {
   let deep: unknown = []
   for (let level = 0; level < 50_000; level++) deep = [deep]
   const throwing = {
@@ -1165,6 +1165,26 @@ describe('arguments from code that cannot be copied', () => {
       expect(envelope).toMatchObject({ error_text: expect.stringContaining(why) })
       expect(fatal).toBeUndefined()
     }
+  })
+
+  const parsing = createTool({
+    name: 'parsing',
+    description: 'Parses JSON.',
+    input: z.object({ json: z.string().transform((json): unknown => JSON.parse(json)) }),
+    execute: () => 'parsed',
+  })
+  it.each<[string, Setup, Partial<AnyTool>?]>([
+    ['a user is asked', { policy: { ask: ['parsing'] }, onAsk: () => ({ decision: 'once' }) }],
+    ['a hook reads them', { before: ({ args }) => ({ action: args === 1 ? 'continue' : 'continue' }) }],
+    ['a watchdog reads them', { watchdog: ({ args }) => ({ action: args === 1 ? 'deny' : 'allow' }) }],
+    ['the budget reads them', { budget: ({ args }) => (args === 1 ? 'one' : undefined) }],
+    ['a policy is asked', { approvals: { handler: () => true } }, { approval: { when: () => true } }],
+  ])('end the call and not the run when a model nests them in text and %s', async (_, parts, more) => {
+    const { call } = setUp({ policy: { allow: ['parsing'] }, ...parts, extra: [{ ...parsing, ...more }] })
+    const json = `${'['.repeat(300)}${']'.repeat(300)}`
+    const { envelope, fatal } = await call('parsing', JSON.stringify({ json }))
+    expect(envelope).toMatchObject({ error_text: expect.stringContaining('nested deeper than 200 levels') })
+    expect(fatal).toBeUndefined()
   })
 })
 
