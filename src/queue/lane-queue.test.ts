@@ -157,7 +157,7 @@ describe('a call in a lane', () => {
     expect(notes).toMatchObject([{ state: 'offered' }, { state: 'ended', taskId: 's-1' }])
   })
 
-  it('that may not start is not reported as pending for ever', async () => {
+  it('that may not start is reported as ended', async () => {
     const { queue, events } = openQueue()
     queue.setHandler('execute', { mode: 'hybrid', timeoutMs: 10 })
     await expect(queue.pass(call(), () => Promise.reject(new Error('it is denied now')))).rejects.toThrow()
