@@ -1110,6 +1110,24 @@ describe('a part that keeps what it was shown', () => {
     expect(await text('held', own, 'program')).toBe(`"src/a.txt ${shown}"`)
   })
 
+  it.each([1, 2, 3])(
+    'is a value whose toJSON changes it when it is called (%s): what is shown is what runs',
+    async (at) => {
+      const { tool, release } = heldTool()
+      let calls = 0
+      const any = {
+        path: 'src/a.txt',
+        toJSON() {
+          if (++calls === at) this.path = 'stolen'
+          return { path: 'src/a.txt' }
+        },
+      }
+      const { text } = setUp({ policy: { allow: ['held(*)'] }, extra: [tool] })
+      release()
+      expect(await text('held', { ...args(), any }, 'program')).toBe('"src/a.txt src/a.txt"')
+    },
+  )
+
   it('shows the subjects that were judged, which nothing can change', async () => {
     const subjects = [{ fs: 'read' as const, path: 'src/a.txt' }]
     const listing = createJsonTool({

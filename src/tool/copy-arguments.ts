@@ -22,7 +22,10 @@ function copy(value: unknown, seen: Seen, depth: number): unknown {
   const made = isList ? new Array(value.length) : emptyLike(value)
   seen.set(value, made)
   for (const key of Object.keys(value)) {
-    const member = copy((value as Record<string, unknown>)[key], seen, depth + 1)
+    const read = (value as Record<string, unknown>)[key]
+    // It would run each time the arguments are compared or shown, and could change them.
+    if (key === 'toJSON' && typeof read === 'function') continue
+    const member = copy(read, seen, depth + 1)
     // Assigning is several times cheaper, but a key that is inherited, such as `__proto__`, must become an own one.
     if (key in made)
       Object.defineProperty(made, key, {
