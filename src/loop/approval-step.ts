@@ -11,12 +11,12 @@ import {
   type ToolApprovalsOptions,
 } from '../tool/approval.js'
 import type { AnyGovernedTool } from '../tool/contract.js'
-import { copyArguments } from '../tool/copy-arguments.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 import { type AskRequest, readAnswer, rejectionText } from './ask.js'
 import type { CallState, Ready } from './gate.js'
 import type { GateCall } from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
+import { copyOrStop } from './shown-arguments.js'
 import { Stopped } from './stopped.js'
 
 /**
@@ -119,7 +119,7 @@ async function askPolicy(
   if (policy === undefined && state.requested === undefined) return undefined
   const context = {
     toolName: tool.name,
-    args: copyArguments(ready.args),
+    args: copyOrStop(state, ready.args),
     rawArgs: state.text,
     internalCallId: state.id,
     run: state.run ?? { agentId: 'capstan', runId: state.id },
@@ -166,7 +166,7 @@ async function askPerson(
   const found = policy === undefined ? rulesFor(state, suggestRule) : undefined
   const suggestion = found !== undefined && 'rules' in found ? found : undefined
   const offered = suggestion === undefined ? {} : { suggestion: suggestion.rules }
-  const diff = await guarded(state, 'the diff', parts.diffFor?.(tool, copyArguments(ready.args)))
+  const diff = await guarded(state, 'the diff', parts.diffFor?.(tool, copyOrStop(state, ready.args)))
   const notes = [
     ...(state.expanded === undefined ? [] : approvalNotes(state.expanded)),
     ...serverNotes(tool),
@@ -177,7 +177,7 @@ async function askPerson(
     id: state.id,
     key: await keyFor(state, ready),
     toolName: tool.name,
-    args: copyArguments(ready.args),
+    args: copyOrStop(state, ready.args),
     subjects: state.expanded?.call.subjects ?? [],
     reasons,
     ...uncoveredCommands(state),

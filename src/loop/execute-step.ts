@@ -61,8 +61,11 @@ async function runInLane(
       throw thrown
     }
   }
+  let isReported = false
   const starting = (): void | Promise<void> => {
     judge()
+    if (isReported) return
+    isReported = true
     return reportStart(work)
   }
   const run = async (laneMs?: number): Promise<Envelope> => {

@@ -229,7 +229,7 @@ export type LaneCall = {
   readonly args: string
   readonly origin: CallOrigin
   readonly signal?: AbortSignal | undefined
-  /** Must be called before another process runs the tool. An error prevents that. */
+  /** Must be called each time before another process can run the tool. An error prevents that. */
   starting(): void | Promise<void>
 }
 

@@ -1110,6 +1110,24 @@ describe('a part that keeps what it was shown', () => {
     expect(await text('held', own, 'program')).toBe(`"src/a.txt ${shown}"`)
   })
 
+  it.each([1, 2, 3])(
+    'is a value whose toJSON changes it when it is called (%s): what is shown is what runs',
+    async (at) => {
+      const { tool, release } = heldTool()
+      let calls = 0
+      const any = {
+        path: 'src/a.txt',
+        toJSON() {
+          if (++calls === at) this.path = 'stolen'
+          return { path: 'src/a.txt' }
+        },
+      }
+      const { text } = setUp({ policy: { allow: ['held(*)'] }, extra: [tool] })
+      release()
+      expect(await text('held', { ...args(), any }, 'program')).toBe('"src/a.txt src/a.txt"')
+    },
+  )
+
   it('shows the subjects that were judged, which nothing can change', async () => {
     const subjects = [{ fs: 'read' as const, path: 'src/a.txt' }]
     const listing = createJsonTool({
@@ -1146,7 +1164,7 @@ describe('a part that keeps what it was shown', () => {
   })
 })
 
-describe('arguments from code that cannot be copied', () => {
+describe('arguments that cannot be copied', () => {
   let deep: unknown = []
   for (let level = 0; level < 50_000; level++) deep = [deep]
   const throwing = {
@@ -1165,6 +1183,26 @@ describe('arguments from code that cannot be copied', () => {
       expect(envelope).toMatchObject({ error_text: expect.stringContaining(why) })
       expect(fatal).toBeUndefined()
     }
+  })
+
+  const parsing = createTool({
+    name: 'parsing',
+    description: 'Parses JSON.',
+    input: z.object({ json: z.string().transform((json): unknown => JSON.parse(json)) }),
+    execute: () => 'parsed',
+  })
+  it.each<[string, Setup, Partial<AnyTool>?]>([
+    ['a user is asked', { policy: { ask: ['parsing'] }, onAsk: () => ({ decision: 'once' }) }],
+    ['a hook reads them', { before: ({ args }) => ({ action: args === 1 ? 'continue' : 'continue' }) }],
+    ['a watchdog reads them', { watchdog: ({ args }) => ({ action: args === 1 ? 'deny' : 'allow' }) }],
+    ['the budget reads them', { budget: ({ args }) => (args === 1 ? 'one' : undefined) }],
+    ['a policy is asked', { approvals: { handler: () => true } }, { approval: { when: () => true } }],
+  ])('end the call and not the run when a model nests them in text and %s', async (_, parts, more) => {
+    const { call } = setUp({ policy: { allow: ['parsing'] }, ...parts, extra: [{ ...parsing, ...more }] })
+    const json = `${'['.repeat(300)}${']'.repeat(300)}`
+    const { envelope, fatal } = await call('parsing', JSON.stringify({ json }))
+    expect(envelope).toMatchObject({ error_text: expect.stringContaining('nested deeper than 200 levels') })
+    expect(fatal).toBeUndefined()
   })
 })
 
@@ -1242,6 +1280,28 @@ describe('a call that has waited', () => {
     }
     expect(await readFile(join(root, 'src/a.txt'), 'utf8')).toBe('alpha')
   })
+
+  it.each(tightened)(
+    'for a second worker is refused if it is now %s, and starts once',
+    async (_, action, why) => {
+      const starts: string[] = []
+      const { gate, authority } = setUp({
+        policy: allowAll,
+        starting: ({ toolName }) => void starts.push(toolName),
+        lane: async ({ starting }) => {
+          await starting()
+          await starting()
+          // The first worker has disconnected before it started.
+          authority.addRule(rule(action))
+          await starting()
+          return outputEnvelope('done elsewhere')
+        },
+      })
+      const outcome = await gate.call({ name: 'write', origin: 'model', input: { value: args } })
+      expect(textOf(outcome)).toContain(why)
+      expect(starts).toEqual(['write'])
+    },
+  )
 
   it.each(tightened)('for the budget is refused if it is now %s', async (_, action, why) => {
     const { gate, authority } = setUp({

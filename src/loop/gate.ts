@@ -6,7 +6,6 @@ import { checkSubjects } from '../authority/grant.js'
 import type { Verdict } from '../authority/verdict.js'
 import { askWatchdog } from '../authority/watchdog.js'
 import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
-import { copyArguments } from '../tool/copy-arguments.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
@@ -31,6 +30,7 @@ import type {
 } from './gate-parts.js'
 import { guarded, whileRunning } from './guarded.js'
 import { rewriteOutput } from './rewrite-output.js'
+import { copyOrStop, ShownArguments } from './shown-arguments.js'
 import { Stopped } from './stopped.js'
 import { prepareWritten, readWritten } from './written-arguments.js'
 
@@ -243,13 +243,9 @@ function parse(state: CallState): unknown {
  * a value with getters can have other members each time it is read.
  */
 function takeValue(state: CallState, value: unknown): unknown {
-  try {
-    const taken = copyArguments(value)
-    state.text = serializeToolOutput(taken)
-    return taken
-  } catch (error) {
-    throw new Stopped(`The arguments of tool "${state.request.name}" cannot be read: ${messageOf(error)}`)
-  }
+  const taken = copyOrStop(state, value)
+  state.text = serializeToolOutput(taken)
+  return taken
 }
 
 function parseText(name: string, text: string): unknown {
@@ -317,9 +313,9 @@ function frozen(expanded: ExpandedCall): ExpandedCall {
 }
 
 /** The call has its own subjects: a runtime, which may be created while the tool runs, allows only what was judged. */
-function callOf({ run }: CallState, tool: AnyGovernedTool, ready: Ready): Call {
-  const { agentId, sessionId } = run ?? {}
-  const shown = shownArguments(ready)
+function callOf(state: CallState, tool: AnyGovernedTool, ready: Ready): Call {
+  const { agentId, sessionId } = state.run ?? {}
+  const shown = new ShownArguments(state, ready)
   return {
     tool: tool.name,
     get args() {
@@ -331,23 +327,6 @@ function callOf({ run }: CallState, tool: AnyGovernedTool, ready: Ready): Call {
     ...(sessionId === undefined ? {} : { session: sessionId }),
   }
 }
-
-/**
- * Returns the arguments for a guard: a copy, created when it is first read. A guard that keeps it cannot change what
- * other guards judge, what a user is shown, or what runs.
- */
-function shownArguments(ready: Ready): Shown {
-  let shown: { readonly args: unknown } | undefined
-  return {
-    get args() {
-      shown ??= { args: copyArguments(ready.args) }
-      return shown.args
-    },
-    wasChanged: (checked) => shown !== undefined && serializeToolOutput(shown.args) !== checked,
-  }
-}
-
-type Shown = { readonly args: unknown; wasChanged(checked: string): boolean }
 
 /** Refuses access outside the grant before a user is asked: no approval can extend the grant. */
 function checkCapability(state: CallState): void {
@@ -384,7 +363,7 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   state.step = 'watchdog'
   const { parts, expanded, request, run } = state
   if (parts.watchdog === undefined || expanded === undefined) return undefined
-  const shown = shownArguments(ready)
+  const shown = new ShownArguments(state, ready)
   const call = {
     tool: request.name,
     get args() {
@@ -402,12 +381,11 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   return undefined
 }
 
-function readWatchdog(state: CallState, shown: Shown, verdict: Verdict): void {
+function readWatchdog(state: CallState, shown: ShownArguments, verdict: Verdict): void {
   state.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
   // Its change has no effect on what runs, but it shows that the watchdog would not allow the call as it is.
-  if (shown.wasChanged(state.checked))
-    throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
+  if (shown.wasChanged()) throw new Stopped('Refused: the watchdog changed the arguments it was shown.')
 }
 
 type Changed = { readonly args: unknown } | undefined
@@ -416,14 +394,14 @@ function beforeHooks(state: CallState, ready: Ready): Changed | Promise<Changed>
   state.step = 'hooks'
   const { parts } = state
   if (parts.before === undefined) return undefined
-  const shown = shownArguments(ready)
+  const shown = new ShownArguments(state, ready)
   const verdict = parts.before(hookCall(state, shown))
   return isThenable(verdict)
     ? guarded(state, 'a hook', verdict).then((known) => readVerdict(state, shown, known))
     : readVerdict(state, shown, verdict)
 }
 
-function readVerdict(state: CallState, shown: Shown, verdict: HookVerdict): Changed {
+function readVerdict(state: CallState, shown: ShownArguments, verdict: HookVerdict): Changed {
   state.hooks = 'ask' in verdict && verdict.ask !== undefined ? 'ask' : verdict.action
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
@@ -433,20 +411,19 @@ function readVerdict(state: CallState, shown: Shown, verdict: HookVerdict): Chan
   if (verdict.action === 'change') return { args: verdict.args }
   if (verdict.approval !== undefined) state.requested = verdict.approval
   // Hooks change a call by their verdict. A change in place has no effect, which the hook does not expect.
-  if (shown.wasChanged(state.checked))
-    throw new Stopped('Blocked: a hook changed the arguments it was shown.')
+  if (shown.wasChanged()) throw new Stopped('Blocked: a hook changed the arguments it was shown.')
   return undefined
 }
 
-function hookCall({ request, id, expanded, text }: CallState, shown: Shown): HookCall
+function hookCall({ request, id, expanded, text }: CallState, shown: ShownArguments): HookCall
 function hookCall(
   { request, id, expanded, text }: CallState,
-  shown: Shown,
+  shown: ShownArguments,
   envelope: Envelope,
 ): HookCall & { readonly envelope: Envelope }
 function hookCall(
   { request, id, expanded, text }: CallState,
-  shown: Shown,
+  shown: ShownArguments,
   envelope?: Envelope,
 ): HookCall & { readonly envelope?: Envelope | undefined } {
   return {
@@ -518,7 +495,7 @@ function checkBudget(state: CallState, ready: Ready): undefined | Promise<void> 
   state.step = 'budget'
   const { parts, request } = state
   if (parts.budget === undefined) return undefined
-  const shown = shownArguments(ready)
+  const shown = new ShownArguments(state, ready)
   const asked = parts.budget({
     toolName: request.name,
     get args() {
@@ -554,7 +531,7 @@ async function finish(
     state.untrusted.tool = tool.name
   if (parts.after === undefined) return shown
   try {
-    const reported = parts.after(hookCall(state, shownArguments(ready), shown))
+    const reported = parts.after(hookCall(state, new ShownArguments(state, ready), shown))
     if (isThenable(reported)) await guarded(state, 'a hook', reported)
   } catch (error) {
     state.notices.push(

@@ -7,6 +7,8 @@ export type RefusalCode = 'outside_grant'
 /** Ends a call at a step of the gate. Thrown inside the gate only; outside there are envelopes. */
 export class Stopped {
   readonly envelope: Envelope
+  /** For a guard that catches it: reading arguments that cannot be copied throws inside the guard. */
+  readonly message: string
   /** An error that must also end the run: an approval that no user can give, middleware that threw. */
   readonly fatal?: { readonly error: unknown } | undefined
 
@@ -21,6 +23,7 @@ export class Stopped {
       readonly fatal?: { readonly error: unknown } | undefined
     } = {},
   ) {
+    this.message = text
     this.envelope = options.skipped
       ? outputEnvelope(text, { skipped: true })
       : errorEnvelope(text, {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { QueueEvent } from '../loop/events.js'
+import type { PartRow } from '../store/records.js'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../tool/envelope.js'
 import { readQueueConfig } from './config.js'
 import type { ClaimedTask } from './engine.js'
 import { LaneQueue, type QueuedCall } from './lane-queue.js'
 import { LocalEngine } from './local-engine.js'
+import { QueueLog } from './queue-log.js'
 
-function openQueue(config: object = {}) {
+function openQueue(config: object = {}, parts: Partial<ConstructorParameters<typeof LaneQueue>[0]> = {}) {
   const settings = readQueueConfig({
     enableDlq: true,
     enableMetrics: true,
@@ -22,6 +24,7 @@ function openQueue(config: object = {}) {
     engine,
     emit: (event) => events.push(event),
     now: () => 1_000,
+    ...parts,
   })
   return { queue, events, board: engine.board, types: () => events.map(({ type }) => type) }
 }
@@ -139,6 +142,31 @@ describe('a call in a lane', () => {
     expect((await queue.stats()).totalActive).toBe(0)
   })
 
+  it('that may not start is no task for a later process', async () => {
+    const notes: PartRow['content'][] = []
+    const log = new QueueLog({
+      note: async (note) => {
+        notes.push(note)
+      },
+    })
+    const { queue } = openQueue(external, { log, savesTasks: true })
+    const starting = async (): Promise<void> => {
+      throw new Error('it is denied now')
+    }
+    await expect(queue.pass(call({ starting }), async () => outputEnvelope(''))).rejects.toThrow('denied now')
+    expect(notes).toMatchObject([{ state: 'offered' }, { state: 'ended', taskId: 's-1' }])
+  })
+
+  it('that may not start is reported as ended', async () => {
+    const { queue, events } = openQueue()
+    queue.setHandler('execute', { mode: 'hybrid', timeoutMs: 10 })
+    await expect(queue.pass(call(), () => Promise.reject(new Error('it is denied now')))).rejects.toThrow()
+    expect(events).toMatchObject([
+      { type: 'external_task_pending', taskId: 's-1' },
+      { type: 'external_task_completed', taskId: 's-1', success: false },
+    ])
+  })
+
   it('reports when too many calls wait in a lane', async () => {
     const { queue, events } = openQueue({ enableAlerts: true, pressureThreshold: 2, executeConcurrency: 1 })
     const all = Array.from({ length: 8 }, () => queue.pass(call(), async () => outputEnvelope('')))
@@ -196,6 +224,19 @@ describe('a call for a remote worker', () => {
       'external_task_pending',
       'external_task_completed',
     ])
+  })
+
+  it('does not go to another worker if it may not start any more', async () => {
+    const { queue, board } = openQueue({ ...external, leaseMs: 20 })
+    let starts = 0
+    const starting = (): void => {
+      if (++starts > 1) throw new Error('it is denied now')
+    }
+    const ended = queue.pass(call({ starting }), () => Promise.reject(new Error('never')))
+    ended.catch(() => undefined)
+    await claim(board)
+    await expect(ended).rejects.toThrow('it is denied now')
+    expect(await board.pending()).toEqual([])
   })
 
   it('is not given to another worker when it may have started, unless its tool is idempotent', async () => {

@@ -29,7 +29,7 @@ export type QueuedCall = {
   readonly staysHere?: boolean
   readonly priority?: number
   readonly signal?: AbortSignal | undefined
-  /** Called before a worker can start; if it throws, the work does not start. */
+  /** Called each time before a worker can start; if it throws, the work does not start. */
   starting(): void | Promise<void>
 }
 /** Runs the call in this process, within `timeoutMs` milliseconds if given. */
@@ -152,8 +152,8 @@ export class LaneQueue {
       const made =
         ending === undefined ? this.#attempt(call, way, attempt, here) : this.#join(call, way, ending)
       ending = undefined
-      const ended = await made.catch((error: unknown) => {
-        this.#tally('failed', lane)
+      const ended = await made.catch(async (error: unknown) => {
+        await this.#refuse(call, way)
         throw error
       })
       if (ended.how !== 'failed' || !ended.mayRetry || attempt > retry.maxRetries || call.signal?.aborted)
@@ -304,10 +304,8 @@ export class LaneQueue {
       way.saved = true
       await this.#parts.log?.offered(task, call.args, call.callId)
     }
-    if (way.endsAt === undefined) {
-      await call.starting()
-      way.endsAt = performance.now() + way.timeoutMs
-    }
+    await call.starting()
+    way.endsAt ??= performance.now() + way.timeoutMs
     this.#tellPending(task, way)
     const timeoutMs = Math.max(1, way.endsAt - performance.now())
     const ending = await this.engine.board.offer(task, { timeoutMs, signal })
@@ -355,6 +353,15 @@ export class LaneQueue {
     // The queue was closed first: a later process continues the task.
     if (way.orphan === undefined || ended.how !== 'cancelled') await this.#parts.log?.ended(way.id)
     return ended.envelope
+  }
+
+  /** Ends a call that was refused or failed before it started. A later process would offer its task to workers. */
+  async #refuse({ lane, callId }: QueuedCall, way: Way): Promise<void> {
+    const { sessionId, emit, log, onError } = this.#parts
+    this.#tally('failed', lane)
+    if (way.announced) emit({ type: 'external_task_completed', taskId: way.id, sessionId, success: false })
+    if (way.saved === true && callId === undefined && way.orphan === undefined)
+      await log?.ended(way.id).catch((error: unknown) => onError?.(error))
   }
 
   async #bury(call: QueuedCall, way: Way, attempts: number, { error, mayHaveRun }: Failed): Promise<void> {

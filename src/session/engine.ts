@@ -304,6 +304,7 @@ function machineFor(
   const runtime = workspace.runtimeFor(
     { ...permit, onRequest: (asked) => reportNetwork(kernel, request, asked) },
     request.signal,
+    () => request.hasEnded,
   )
   const place = { whole: workspace.files, scratch: () => workspace.scratch.path }
   const files = runtime.files && watchFiles(runtime.files, place, kernel.log.changes, owner)

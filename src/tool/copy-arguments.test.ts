@@ -77,3 +77,12 @@ it('keeps a key that names the prototype a key', () => {
   expect(copied.admin).toBeUndefined()
   expect(JSON.stringify(copied)).toBe('{"__proto__":{"admin":true}}')
 })
+
+it('keeps keys that objects and lists inherit, without calling what they inherit', () => {
+  const list = Object.assign([1], { map: 'own' })
+  const value = { ...JSON.parse('{"toString":1,"constructor":{"prototype":2}}'), list }
+  const copied = copyArguments(value) as typeof value
+  expect(copied).toEqual(value)
+  expect(Object.keys(copied)).toEqual(['toString', 'constructor', 'list'])
+  expect(Object.keys(copied.list)).toEqual(['0', 'map'])
+})

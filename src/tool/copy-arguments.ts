@@ -19,17 +19,30 @@ function copy(value: unknown, seen: Seen, depth: number): unknown {
   if (depth > maxJsonDepth) throw new RangeError(`nested deeper than ${maxJsonDepth} levels`)
   const isList = Array.isArray(value)
   if (!isList && !isLiteral(value)) return copyOfClass(value, seen, depth)
-  const made: object = isList ? new Array(value.length) : Object.create(Object.getPrototypeOf(value))
+  const made = isList ? new Array(value.length) : emptyLike(value)
   seen.set(value, made)
-  // Defined, not assigned: a key such as `__proto__` must stay a key.
-  for (const [key, member] of Object.entries(value))
-    Object.defineProperty(made, key, {
-      value: copy(member, seen, depth + 1),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    })
+  for (const key of Object.keys(value)) {
+    const read = (value as Record<string, unknown>)[key]
+    // It would run each time the arguments are compared or shown, and could change them.
+    if (key === 'toJSON' && typeof read === 'function') continue
+    const member = copy(read, seen, depth + 1)
+    // Assigning is several times cheaper, but a key that is inherited, such as `__proto__`, must become an own one.
+    if (key in made)
+      Object.defineProperty(made, key, {
+        value: member,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      })
+    else (made as Record<string, unknown>)[key] = member
+  }
   return made
+}
+
+/** Objects that are created as literals are several times cheaper than those of `Object.create`. */
+function emptyLike(value: object): object {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype ? {} : Object.create(prototype as object | null)
 }
 
 /** Returns whether an object is a literal, also one of another realm, such as a context of `node:vm`. */

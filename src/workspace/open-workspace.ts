@@ -116,8 +116,11 @@ export interface Workspace {
   followLinks(path: string, follow: boolean): Promise<PathFacts>
   /** Returns the first file below a directory that matches, or a text with the reason why the search ended early. */
   findBelow(directory: string, fits: (path: string) => boolean): Promise<string | undefined>
-  /** Returns the runtime of one call, limited by its permit and stopped by its signal. */
-  runtimeFor(permit: WorkspacePermit, signal: AbortSignal): ToolRuntime
+  /**
+   * Returns the runtime of one call, limited by its permit and stopped by its signal. `hasEnded`: whether the call has
+   * ended; default: when the signal is aborted. A tool that is being stopped can still read and end its jobs.
+   */
+  runtimeFor(permit: WorkspacePermit, signal: AbortSignal, hasEnded?: () => boolean): ToolRuntime
   /** Starts a program for the session, with its own permissions. It ends with `end`, or with the workspace. */
   startServer(program: ServerProgram): Promise<PipedProcess>
   /** Tests each denial of the sandbox by trying it. */
@@ -185,11 +188,16 @@ export function openWorkspace(options: WorkspaceOptions): LocalWorkspace {
     realPath: (path) => files.resolve(path).catch(() => undefined),
     followLinks: (path, follow) => followLinks(path, follow),
     findBelow: (directory, fits) => findBelow(directory, fits),
-    runtimeFor: (permit, signal) => ({
+    runtimeFor: (permit, signal, hasEnded) => ({
       files: files.forCall({ permit: (kind, realPath) => permit.path(kind, realPath), signal }),
       search: searchFor(createLocalSearch({ root, permit: readBy(withClosed(permit, closed)) }), signal),
-      shell: shellFor(shell, root, permit, signal, () =>
-        confinementFor(roots, options.network?.allowHosts ?? [], closed.paths, permit),
+      shell: shellFor(
+        shell,
+        root,
+        permit,
+        signal,
+        () => confinementFor(roots, options.network?.allowHosts ?? [], closed.paths, permit),
+        hasEnded,
       ),
       net: netFor(permit, signal, options.network?.allowPrivate),
       scratch: scratchFor(scratch, signal),
@@ -355,7 +363,11 @@ export function shellFor(
   permit: WorkspacePermit,
   signal: AbortSignal,
   confine: () => CallConfinement | undefined | Promise<CallConfinement>,
+  hasEnded: () => boolean = () => signal.aborted,
 ): NonNullable<ToolRuntime['shell']> {
+  const refuseAfterEnd = (): void => {
+    if (hasEnded()) throw new DOMException('the call has ended', 'AbortError')
+  }
   const admit = async (command: string, cwd: string | undefined): Promise<void> => {
     signal.throwIfAborted()
     const refusal = await permit.command(command, resolve(root, cwd ?? '.'))
@@ -378,15 +390,15 @@ export function shellFor(
       return shell.start(command, { ...request, confine: confinement })
     },
     jobs: () => {
-      signal.throwIfAborted()
+      refuseAfterEnd()
       return shell.jobs()
     },
     readJob: async (id, from) => {
-      signal.throwIfAborted()
+      refuseAfterEnd()
       return shell.readJob(id, from)
     },
     killJob: async (id) => {
-      signal.throwIfAborted()
+      refuseAfterEnd()
       return shell.killJob(id)
     },
   }

@@ -48,3 +48,30 @@ it('is dead after the call has ended: jobs, todos, the mode, questions and other
     await expect((async () => use())(), name).rejects.toMatchObject({ name: 'AbortError' })
   expect(session.todos()).toEqual([{ content: 'one', status: 'pending' }])
 })
+
+it('can end and read its jobs while it is being stopped', async () => {
+  const { root, userDir } = await makeWorkspace()
+  const agent = await Agent.create({}, { userDir, env: {} })
+  whenDone(() => agent.close())
+  const stop = new AbortController()
+  let seen: { readonly running: boolean; readonly text: string; readonly jobs: number } | undefined
+  const serving = createJsonTool({
+    name: 'serving',
+    description: 'Starts a server and ends it again.',
+    parameters: { type: 'object', properties: {} },
+    requires: { shell: [{ cmd: '*' }] },
+    execute: async (_args, { runtime, signal }) => {
+      if (runtime?.shell === undefined || signal === undefined) throw new Error('no runtime')
+      const { shell } = runtime
+      const { id } = await shell.start('exec sleep 600')
+      stop.abort()
+      await expect(shell.start('exec sleep 600')).rejects.toMatchObject({ name: 'AbortError' })
+      const { running } = await shell.killJob(id)
+      const { text } = await shell.readJob(id)
+      seen = { running, text, jobs: shell.jobs().length }
+    },
+  })
+  const session = agent.session(root, { sandbox: 'off', tools: [serving] })
+  await session.tool('serving', {}, { signal: stop.signal })
+  expect(seen).toEqual({ running: false, text: '', jobs: 1 })
+})

@@ -114,7 +114,7 @@ function workspaceOn(
     realPath: (path) => files.resolve(path).catch(() => undefined),
     followLinks: (path, follow) => followLinksOn(fileSystem, path, follow),
     findBelow: (directory, fits) => findBelow(directory, fits, treeOn(fileSystem)),
-    runtimeFor: (permit, signal) => {
+    runtimeFor: (permit, signal, hasEnded) => {
       const search = createFileSystemSearch({
         fileSystem,
         root,
@@ -123,7 +123,7 @@ function workspaceOn(
       return {
         files: files.forCall({ permit: (access, path) => permit.path(access, path), signal }),
         search: searchFor(search, signal),
-        shell: shellFor(shell, root, permit, signal, () => copyShell?.confine(permit)),
+        shell: shellFor(shell, root, permit, signal, () => copyShell?.confine(permit), hasEnded),
         net: netFor(permit, signal, options.network?.allowPrivate),
         scratch: scratchFor(scratch, signal),
       }
