@@ -1,7 +1,7 @@
 // @ts-nocheck: run with the built package, whose types are not there while the tree is checked. The programs see the types below.
 // What the samples take for granted: an agent on a model server, a workspace with files, and a place for stores.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Agent } from 'capstan'
 import { startModelServer } from 'capstan/testing'
@@ -24,12 +24,12 @@ export async function open(script = () => 'A short answer.', files = {}) {
   const base = realpathSync(mkdtempSync(join(process.env['SEEDS_DIR'] ?? '', 'sample-')))
   const place = (/** @type {string} */ name) => join(base, name)
   const workspace = place('workspace')
-  write(workspace, { 'README.md': 'planningMode and PermissionPolicy are documented here.\n', ...files })
-  const git = (/** @type {string[]} */ ...args) =>
-    execFileSync('git', args, { cwd: workspace, stdio: 'ignore' })
-  git('init', '--quiet')
-  git('add', '--all')
-  git('-c', 'user.name=t', '-c', 'user.email=t@example.test', 'commit', '--quiet', '--message', 'first')
+  repository ??= createRepository(place('repository'))
+  cpSync(repository, workspace, { recursive: true })
+  if (Object.keys(files).length > 0) {
+    write(workspace, files)
+    commitAll(workspace, 'files')
+  }
   const server = await startModelServer(script)
   closing.push(() => server.close())
   const aclSource = `
@@ -45,6 +45,27 @@ export async function open(script = () => 'A short answer.', files = {}) {
   closing.push(() => agent.close())
   const [memoryDir, sessionDir, userDir] = [place('memory'), place('sessions'), place('user')]
   return { agent, aclSource, server, base, workspace, memoryDir, sessionDir, userDir }
+}
+
+/** Most samples have the same repository: it is made once and copied. @type {string | undefined} */
+let repository
+
+/** @param {string} directory */
+function createRepository(directory) {
+  write(directory, { 'README.md': 'planningMode and PermissionPolicy are documented here.\n' })
+  // Without the sample hooks, which would be most of the files of each copy.
+  execFileSync('git', ['init', '--quiet', '--template='], { cwd: directory, stdio: 'ignore' })
+  commitAll(directory, 'first')
+  return directory
+}
+
+/** @param {string} directory @param {string} message */
+function commitAll(directory, message) {
+  const git = (/** @type {string[]} */ ...args) =>
+    execFileSync('git', args, { cwd: directory, stdio: 'ignore' })
+  git('add', '--all')
+  const settings = ['user.name=t', 'user.email=t@example.test', 'maintenance.auto=false']
+  git(...settings.flatMap((setting) => ['-c', setting]), 'commit', '--quiet', '--message', message)
 }
 
 /** Closes an agent or a session when all programs have ended. @param {{ close(): Promise<unknown> }} one */
