@@ -14,7 +14,10 @@ export type RunOptions = {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs a program to its end; a code other than 0 is an answer, not an exception. */
+/**
+ * Runs a program to its end, without input; a code other than 0 is an answer, not an exception. The pipe of its input
+ * is closed: the command waits three seconds for one that stays open.
+ */
 export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { cwd = root, timeout = 300_000 } = options
   // npm is a script there, not a program, and only a shell starts those.
@@ -22,12 +25,13 @@ export function run(file: string, args: readonly string[], options: RunOptions =
   const env = { ...cleanEnvironment(), ...options.env }
   const settings = { cwd, timeout, shell, env, maxBuffer: 64 * 1024 * 1024 }
   return new Promise((resolve, reject) => {
-    execFile(file, [...args], settings, (error, stdout, stderr) => {
+    const child = execFile(file, [...args], settings, (error, stdout, stderr) => {
       if (error === null) resolve({ code: 0, stdout, stderr })
       else if (error.killed) reject(new Error(`${[file, ...args].join(' ')} took longer than ${timeout} ms`))
       else if (typeof error.code === 'number') resolve({ code: error.code, stdout, stderr })
       else reject(error)
     })
+    child.stdin?.end()
   })
 }
 
