@@ -5,7 +5,7 @@
 // declarations. `package` is everything that is published. A package build also serves where a command build is enough.
 // Neither checks types, which takes longer than the rest: `checkTypes` does, for packing and publishing; `npm test`
 // checks them with the tests' own.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
@@ -123,7 +123,7 @@ export async function ensureBuiltInClone() {
   rmSync(buildClone, { recursive: true, force: true })
   if (!copyRepository(buildClone)) return ensureBuilt('package')
   rmSync(stamp, { force: true })
-  if (!prepareClone(buildClone)) process.exit(1)
+  if (!(await prepareClone(buildClone))) process.exit(1)
   if (!isStamped(join(buildClone, '.build/built'), wanted)) return ensureBuilt('package')
   for (const directory of ['dist', '.build/modules']) {
     const aside = join(root, `.build/work-${process.pid}`)
@@ -154,16 +154,15 @@ export function copyRepository(directory) {
   return true
 }
 
-/** Does what npm does with the clone of a git dependency, with the dependencies that are installed here. Returns whether it worked. @param {string} clone */
+/** Does what npm does with the clone of a git dependency, with the dependencies that are installed here. Returns whether it worked. @param {string} clone @returns {Promise<boolean>} */
 export function prepareClone(clone) {
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'), 'junction')
   const env = { ...process.env, INIT_CWD: dirname(root), npm_lifecycle_event: 'prepare' }
-  const { status } = spawnSync(process.execPath, ['scripts/prepare.mjs'], {
-    cwd: clone,
-    stdio: 'inherit',
-    env,
-  })
-  return status === 0
+  // The caller does more at the same time.
+  const child = spawn(process.execPath, ['scripts/prepare.mjs'], { cwd: clone, stdio: 'inherit', env })
+  return new Promise((resolve, reject) =>
+    child.once('error', reject).once('close', (code) => resolve(code === 0)),
+  )
 }
 
 /** Checks the types of the sources when they have changed since the last check. Exits when there are type errors. */

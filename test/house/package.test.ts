@@ -321,7 +321,7 @@ async function preparedClone(): Promise<string> {
   if (isCloneCurrent()) return buildClone
   const clone = join(folder, 'repository')
   expect(copyRepository(clone)).toBe(true)
-  expect(prepareClone(clone)).toBe(true)
+  expect(await prepareClone(clone)).toBe(true)
   return clone
 }
 
