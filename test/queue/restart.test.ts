@@ -320,7 +320,7 @@ describe.each(stores)(
           } catch (error) {
             // The process of the queue was killed: its address is a new one soon.
             if (!(error instanceof TypeError)) throw error
-            await pause(5)
+            await pause(25)
           }
         }
       }
