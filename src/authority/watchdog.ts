@@ -1,4 +1,5 @@
 import { messageOf } from '../tool/errors.js'
+import { omitUndefined } from '../tool/omit-undefined.js'
 import type { ExpandedCall } from './call.js'
 import { describeDestruction } from './destructive-command.js'
 import { describeExfiltration } from './exfiltration.js'
@@ -76,6 +77,15 @@ export function combineWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
     if (given.some(isPromiseLike)) return Promise.all(given).then((verdicts) => strictest(...verdicts))
     return strictest(...(given as Verdict[]))
   }
+}
+
+/**
+ * Passes a watchdog of the host a call whose members are all its own, so that the watchdog can copy or serialize it.
+ * The gate creates the arguments only when they are read.
+ */
+export function hostWatchdog(watchdog: Watchdog): Watchdog {
+  return ({ tool, args, expanded, manifest, session }) =>
+    watchdog({ tool, args, expanded, ...omitUndefined({ manifest, session }) })
 }
 
 /**

@@ -3,10 +3,11 @@ import { withContainedFiles } from '../authority/contained-files.js'
 import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
+import type { Manifest } from '../authority/manifest.js'
 import type { Verdict } from '../authority/verdict.js'
-import { askWatchdog } from '../authority/watchdog.js'
+import { askWatchdog, type WatchdogCall } from '../authority/watchdog.js'
 import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
-import { copyArguments } from '../tool/copy-arguments.js'
+import { copyArguments, copyFlat } from '../tool/copy-arguments.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
 import { governTool } from '../tool/govern.js'
@@ -59,14 +60,17 @@ export function createGate(parts: GateParts): Gate {
   const untrusted: CallState['untrusted'] = {}
   return {
     async call(request) {
-      const begun = begin(parts)
+      const { id, start, run, notices } = begin(parts)
       const state: CallState = {
         request,
         parts,
         refused,
         governed,
         untrusted,
-        ...begun,
+        id,
+        start,
+        run,
+        notices,
         step: 'resolve',
         text: '',
         checked: '',
@@ -318,36 +322,51 @@ function frozen(expanded: ExpandedCall): ExpandedCall {
 
 /** The call has its own subjects: a runtime, which may be created while the tool runs, allows only what was judged. */
 function callOf({ run }: CallState, tool: AnyGovernedTool, ready: Ready): Call {
-  const { agentId, sessionId } = run ?? {}
-  const shown = shownArguments(ready)
+  const subjects: Subject[] = []
+  for (const subject of ready.subjects) subjects.push(copySubject(subject))
+  Object.freeze(subjects)
+  const flat = copyFlat(ready.args)
+  const call: { -readonly [Name in keyof Call]: Call[Name] } =
+    flat === undefined ? withShown(tool.name, subjects, ready) : { tool: tool.name, args: flat, subjects }
+  if (tool.mcp !== undefined) call.mcp = tool.mcp
+  if (run?.agentId !== undefined) call.agent = run.agentId
+  if (run?.sessionId !== undefined) call.session = run.sessionId
+  return call
+}
+
+/** Arguments with objects inside are copied when they are read. A getter costs more than a flat copy. */
+function withShown(tool: string, subjects: readonly Subject[], ready: Ready): Call {
+  const shown = new ShownArguments(ready)
   return {
-    tool: tool.name,
+    tool,
     get args() {
       return shown.args
     },
-    subjects: Object.freeze([...ready.subjects].map(copySubject)),
-    ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
-    ...(agentId === undefined ? {} : { agent: agentId }),
-    ...(sessionId === undefined ? {} : { session: sessionId }),
+    subjects,
   }
 }
 
 /**
- * Returns the arguments for a guard: a copy, created when it is first read. A guard that keeps it cannot change what
- * other guards judge, what a user is shown, or what runs.
+ * The arguments for a guard: a copy, created when it is first read. A guard that keeps it cannot change what other
+ * guards judge, what a user is shown, or what runs.
  */
-function shownArguments(ready: Ready): Shown {
-  let shown: { readonly args: unknown } | undefined
-  return {
-    get args() {
-      shown ??= { args: copyArguments(ready.args) }
-      return shown.args
-    },
-    wasChanged: (checked) => shown !== undefined && serializeToolOutput(shown.args) !== checked,
+class ShownArguments {
+  readonly #ready: Ready
+  #shown: { readonly args: unknown } | undefined
+
+  constructor(ready: Ready) {
+    this.#ready = ready
+  }
+
+  get args(): unknown {
+    this.#shown ??= { args: copyArguments(this.#ready.args) }
+    return this.#shown.args
+  }
+
+  wasChanged(checked: string): boolean {
+    return this.#shown !== undefined && serializeToolOutput(this.#shown.args) !== checked
   }
 }
-
-type Shown = { readonly args: unknown; wasChanged(checked: string): boolean }
 
 /** Refuses access outside the grant before a user is asked: no approval can extend the grant. */
 function checkCapability(state: CallState): void {
@@ -384,16 +403,8 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   state.step = 'watchdog'
   const { parts, expanded, request, run } = state
   if (parts.watchdog === undefined || expanded === undefined) return undefined
-  const shown = shownArguments(ready)
-  const call = {
-    tool: request.name,
-    get args() {
-      return shown.args
-    },
-    expanded,
-    ...(parts.manifest === undefined ? {} : { manifest: parts.manifest }),
-    ...(run?.sessionId === undefined ? {} : { session: run.sessionId }),
-  }
+  const shown = new ShownArguments(ready)
+  const call = new WatchedCall(request.name, shown, expanded, parts.manifest, run?.sessionId)
   const { watchdogTimeoutMs: timeoutMs } = parts
   const asked = askWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
   if (!('action' in asked))
@@ -402,7 +413,34 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   return undefined
 }
 
-function readWatchdog(state: CallState, shown: Shown, verdict: Verdict): void {
+/** A class, because an object with a getter takes three times as long to create. `hostWatchdog` copies it for hosts. */
+class WatchedCall implements WatchdogCall {
+  readonly tool: string
+  readonly expanded: ExpandedCall
+  declare readonly manifest?: Manifest
+  declare readonly session?: string
+  readonly #shown: ShownArguments
+
+  constructor(
+    tool: string,
+    shown: ShownArguments,
+    expanded: ExpandedCall,
+    manifest: Manifest | undefined,
+    session: string | undefined,
+  ) {
+    this.tool = tool
+    this.expanded = expanded
+    this.#shown = shown
+    if (manifest !== undefined) this.manifest = manifest
+    if (session !== undefined) this.session = session
+  }
+
+  get args(): unknown {
+    return this.#shown.args
+  }
+}
+
+function readWatchdog(state: CallState, shown: ShownArguments, verdict: Verdict): void {
   state.watchdog = verdict
   if (verdict.action === 'deny') throw new Stopped(`Refused by the watchdog: ${verdict.reason}.`)
   // Its change has no effect on what runs, but it shows that the watchdog would not allow the call as it is.
@@ -416,14 +454,14 @@ function beforeHooks(state: CallState, ready: Ready): Changed | Promise<Changed>
   state.step = 'hooks'
   const { parts } = state
   if (parts.before === undefined) return undefined
-  const shown = shownArguments(ready)
-  const verdict = parts.before(hookCall(state, shown))
+  const shown = new ShownArguments(ready)
+  const verdict = parts.before(new HookedCall(state, shown))
   return isThenable(verdict)
     ? guarded(state, 'a hook', verdict).then((known) => readVerdict(state, shown, known))
     : readVerdict(state, shown, verdict)
 }
 
-function readVerdict(state: CallState, shown: Shown, verdict: HookVerdict): Changed {
+function readVerdict(state: CallState, shown: ShownArguments, verdict: HookVerdict): Changed {
   state.hooks = 'ask' in verdict && verdict.ask !== undefined ? 'ask' : verdict.action
   if (verdict.action === 'block') throw new Stopped(`Blocked by ${verdict.by ?? 'a hook'}: ${verdict.reason}`)
   if (verdict.action === 'skip') throw new Stopped(verdict.output, { skipped: true })
@@ -438,29 +476,46 @@ function readVerdict(state: CallState, shown: Shown, verdict: HookVerdict): Chan
   return undefined
 }
 
-function hookCall({ request, id, expanded, text }: CallState, shown: Shown): HookCall
-function hookCall(
-  { request, id, expanded, text }: CallState,
-  shown: Shown,
-  envelope: Envelope,
-): HookCall & { readonly envelope: Envelope }
-function hookCall(
-  { request, id, expanded, text }: CallState,
-  shown: Shown,
-  envelope?: Envelope,
-): HookCall & { readonly envelope?: Envelope | undefined } {
-  return {
-    toolName: request.name,
-    get args() {
-      return shown.args
-    },
-    envelope,
-    origin: request.origin,
-    callId: id,
-    rawArgs: text,
-    ...toolCallIdOf(request),
-    subjects: expanded && [...expanded.call.subjects, ...linkTargets(expanded)],
-    signal: request.signal,
+/** What hooks and the budget get of a call: parts that most of them do not read are created when they are read. */
+class HookedCall implements HookCall {
+  readonly toolName: string
+  readonly origin: HookCall['origin']
+  readonly callId: string
+  readonly rawArgs: string
+  readonly toolCallId: string | undefined
+  readonly signal: AbortSignal | undefined
+  readonly #expanded: ExpandedCall | undefined
+  readonly #shown: ShownArguments
+  #subjects: readonly Subject[] | undefined
+
+  constructor({ request, id, expanded, text }: CallState, shown: ShownArguments) {
+    this.toolName = request.name
+    this.origin = request.origin
+    this.callId = id
+    this.rawArgs = text
+    this.toolCallId = toolCallIdOf(request).toolCallId
+    this.signal = request.signal
+    this.#expanded = expanded
+    this.#shown = shown
+  }
+
+  get args(): unknown {
+    return this.#shown.args
+  }
+
+  get subjects(): readonly Subject[] | undefined {
+    const expanded = this.#expanded
+    this.#subjects ??= expanded && [...expanded.call.subjects, ...linkTargets(expanded)]
+    return this.#subjects
+  }
+}
+
+class FinishedCall extends HookedCall {
+  readonly envelope: Envelope
+
+  constructor(state: CallState, shown: ShownArguments, envelope: Envelope) {
+    super(state, shown)
+    this.envelope = envelope
   }
 }
 
@@ -516,15 +571,9 @@ async function refuseChangedTool(state: CallState, tool: AnyGovernedTool): Promi
 
 function checkBudget(state: CallState, ready: Ready): undefined | Promise<void> {
   state.step = 'budget'
-  const { parts, request } = state
+  const { parts } = state
   if (parts.budget === undefined) return undefined
-  const shown = shownArguments(ready)
-  const asked = parts.budget({
-    toolName: request.name,
-    get args() {
-      return shown.args
-    },
-  })
+  const asked = parts.budget(new HookedCall(state, new ShownArguments(ready)))
   if (isThenable(asked)) return guarded(state, 'the budget', asked).then(refuseOverBudget)
   refuseOverBudget(asked)
   return undefined
@@ -554,7 +603,7 @@ async function finish(
     state.untrusted.tool = tool.name
   if (parts.after === undefined) return shown
   try {
-    const reported = parts.after(hookCall(state, shownArguments(ready), shown))
+    const reported = parts.after(new FinishedCall(state, new ShownArguments(ready), shown))
     if (isThenable(reported)) await guarded(state, 'a hook', reported)
   } catch (error) {
     state.notices.push(

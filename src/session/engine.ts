@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import type { RuntimeMode } from '../authority/mode.js'
 import type { Scope } from '../authority/scope.js'
-import { combineWatchdogs, defaultWatchdog } from '../authority/watchdog.js'
+import { combineWatchdogs, defaultWatchdog, hostWatchdog } from '../authority/watchdog.js'
 import type { Engine } from '../feature/feature-context.js'
 import { SingleFlight } from '../feature/single-flight.js'
 import type { AskHandler } from '../loop/ask.js'
@@ -201,7 +201,7 @@ function gateFor(
     manifest: options.manifest,
     watchdog: combineWatchdogs(
       defaultWatchdog,
-      ...(options.watchdog === undefined ? [] : [options.watchdog]),
+      ...(options.watchdog === undefined ? [] : [hostWatchdog(options.watchdog)]),
       ...kernel.redactor.watchdogs,
       ...(workspace.closed.length === 0 ? [] : [watchClosedPaths(workspace.closed)]),
     ),
