@@ -15,6 +15,7 @@ describe('the upper bound of the length of a JSON text', () => {
       -5e-324,
       -1.234567890123e-300,
       [undefined],
+      Array(3),
       true,
     ])
       expect(maxJsonLength(value)).toBeGreaterThanOrEqual(JSON.stringify(value).length)
@@ -34,6 +35,7 @@ describe('the upper bound of the length of a JSON text', () => {
     ['a function', () => 1],
     ['a bigint', 1n],
     ['a list with its own JSON', Object.assign([1], { toJSON: () => 'x' })],
+    ['a long list', Array.from({ length: 101 }, () => 1)],
     ['deep data', JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`)],
   ])('is infinite for %s', (_name, value) => {
     expect(maxJsonLength(value)).toBe(Number.POSITIVE_INFINITY)
