@@ -6,6 +6,7 @@ import { type Action, strictest, type Verdict } from './verdict.js'
 import {
   combineWatchdogs,
   defaultWatchdog,
+  hostWatchdog,
   runWatchdog,
   type Watchdog,
   type WatchdogCall,
@@ -22,6 +23,29 @@ const bash = (text: string): WatchdogCall => {
     expanded: expandCall({ tool: 'bash', args, subjects: [{ shell: { text } }] }, scope),
   }
 }
+
+describe('hostWatchdog', () => {
+  it('passes a call that can be copied, with the arguments that the gate compares afterwards', async () => {
+    const args = { command: 'ls' }
+    const { expanded } = bash('ls')
+    class Call implements WatchdogCall {
+      readonly tool = 'bash'
+      readonly expanded = expanded
+      readonly session = 's'
+      get args(): unknown {
+        return args
+      }
+    }
+    const copies: Partial<WatchdogCall>[] = []
+    const watchdog = hostWatchdog((call) => {
+      copies.push({ ...call })
+      return { action: 'deny', reason: 'no' }
+    })
+    expect(await runWatchdog(watchdog, new Call())).toEqual({ action: 'deny', reason: 'no' })
+    expect(copies).toEqual([{ tool: 'bash', args, expanded, session: 's' }])
+    expect(copies[0]?.args).toBe(args)
+  })
+})
 
 describe('defaultWatchdog', () => {
   it.each([
