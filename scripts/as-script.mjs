@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parseSync, Visitor } from 'rolldown/utils'
-import { nothing, placeForNothing } from './stable-shapes.mjs'
+import { insertionsFor } from './stable-shapes.mjs'
 
 /** @typedef {{ path: string, text: string, program: ReturnType<typeof parseSync>['program'] }} Parsed */
 /** @typedef {{ start: number, end: number, text: string }} Change */
@@ -15,7 +15,7 @@ import { nothing, placeForNothing } from './stable-shapes.mjs'
  * `importWith` replaces `import` in `import()`. The command's own loader (`src/cli/code/`) compiles scripts from cached
  * code, which does not know where its `import()` leads.
  *
- * Objects that begin with a copy of another get stable shapes (stable-shapes.mjs) on the way: parsing takes longest.
+ * Objects with a copy of another get stable shapes (stable-shapes.mjs) on the way: parsing takes longest.
  *
  * A script for which `isHot` returns true looks up names that never change once, also those of `immutable` modules: it
  * becomes longer and faster.
@@ -116,8 +116,8 @@ function scriptOf({ text, program }, importWith, changing) {
     Property: ({ computed, key }) => void (computed || names.add(key.start)),
     NewExpression: ({ callee }) => void constructors.add(callee.start),
     ObjectExpression(object) {
-      const at = placeForNothing(object)
-      if (at !== undefined) changes.push({ start: at, end: at, text: nothing })
+      for (const { at, inserted } of insertionsFor(object, text))
+        changes.push({ start: at, end: at, text: inserted })
     },
     Identifier({ name, start, end }) {
       const loaded = onUse.get(name)

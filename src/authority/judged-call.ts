@@ -1,4 +1,3 @@
-import { omitUndefined } from '../tool/omit-undefined.js'
 import { type Call, isGuess } from './call.js'
 import type { Decision } from './decide.js'
 import { describeSubject, type Judgement, type SubjectJudgement } from './judge.js'
@@ -63,15 +62,12 @@ export function judgedCall(
       .slice(0, maxSubjects)
       .map((one) => judgedPart(one, call, matches)),
   })
-  return {
-    ...plainVerdict(verdict),
-    ...omitUndefined({ refusal: refusal?.message }),
-    layers: [
-      layer('rules', rules),
-      ...limits.map((one) => layer('limit', one)),
-      ...inherited.map((one) => layer('parent', one)),
-    ],
-  }
+  const layers = [layer('rules', rules)]
+  for (const one of limits) layers.push(layer('limit', one))
+  for (const one of inherited) layers.push(layer('parent', one))
+  return refusal === undefined
+    ? { ...plainVerdict(verdict), layers }
+    : { ...plainVerdict(verdict), refusal: refusal.message, layers }
 }
 
 function judgedPart(one: SubjectJudgement, call: Call, withMatches: boolean): JudgedPart {

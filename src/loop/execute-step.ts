@@ -1,3 +1,5 @@
+import type { Call } from '../authority/call.js'
+import type { Authority } from '../authority/decide.js'
 import type { AnyGovernedTool, ToolCallContext } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import type { ToolRuntime } from '../tool/runtime.js'
@@ -6,7 +8,7 @@ import { isThenable } from '../tool/thenable.js'
 import { approvalsInside, toolCallIdOf } from './approval-step.js'
 import { startDeadline } from './deadline.js'
 import type { CallState, Ready } from './gate.js'
-import type { GateParts } from './gate-parts.js'
+import type { GateCall, GateParts, RuntimeRequest } from './gate-parts.js'
 import { type WriteOrder, writtenPaths } from './write-order.js'
 
 /** The grace period keeps an abort under two seconds, also with a tool that ignores its signal. */
@@ -222,28 +224,48 @@ function resultAfterTimeout(name: string, timeoutMs: number, envelope: Envelope)
 }
 
 function contextFor(state: CallState, life: CallLife): ToolCallContext | Promise<ToolCallContext> {
-  const { parts, request, authority, expanded } = state
+  const { parts, authority, expanded } = state
   if (authority === undefined || expanded === undefined) return contextWith(state, life, undefined)
-  const runtime = parts.runtimeFor?.({
-    callId: state.id,
-    call: expanded.call,
-    authority,
-    get signal() {
-      return life.signal
-    },
-    get hasEnded() {
-      return life.isOver
-    },
-    origin: request.origin,
-    request,
-    writer: state.writer === true || request.insideWriter === true,
-    endRun: (error) => {
-      state.fatal ??= { error }
-    },
-  })
+  const runtime = parts.runtimeFor?.(new CallRuntime(state, life, expanded.call, authority))
   return isThenable(runtime)
     ? Promise.resolve(runtime).then((known) => contextWith(state, life, known))
     : contextWith(state, life, runtime)
+}
+
+/** A class, because an object with getters takes three times as long to create. */
+class CallRuntime implements RuntimeRequest {
+  readonly callId: string
+  readonly call: Call
+  readonly authority: Authority
+  readonly origin: RuntimeRequest['origin']
+  readonly request: GateCall
+  readonly writer: boolean
+  readonly #state: CallState
+  readonly #life: CallLife
+
+  constructor(state: CallState, life: CallLife, call: Call, authority: Authority) {
+    const { request } = state
+    this.callId = state.id
+    this.call = call
+    this.authority = authority
+    this.origin = request.origin
+    this.request = request
+    this.writer = state.writer === true || request.insideWriter === true
+    this.#state = state
+    this.#life = life
+  }
+
+  get signal(): AbortSignal {
+    return this.#life.signal
+  }
+
+  get hasEnded(): boolean {
+    return this.#life.isOver
+  }
+
+  endRun(error: unknown): void {
+    this.#state.fatal ??= { error }
+  }
 }
 
 function contextWith(

@@ -1128,6 +1128,41 @@ describe('a part that keeps what it was shown', () => {
     },
   )
 
+  it.each([
+    ['read', { path: 'src/a.txt' }],
+    ['held', args()],
+  ])('gets a call that it can copy and serialize, with its arguments: %s', async (name, given) => {
+    const { tool, release } = heldTool()
+    const copies: unknown[] = []
+    const keep = (call: object): void => {
+      copies.push(
+        { ...call },
+        JSON.parse(JSON.stringify({ ...call, signal: undefined, expanded: undefined })),
+      )
+    }
+    const { text } = setUp({
+      policy: { allow: ['held(*)', 'read(*)'] },
+      extra: [tool],
+      watchdog: (call) => {
+        keep(call)
+        return { action: 'allow' }
+      },
+      before: (call) => {
+        keep(call)
+        return { action: 'continue' }
+      },
+      budget: (call) => {
+        keep(call)
+        return undefined
+      },
+      after: (call) => keep(call),
+    })
+    release()
+    await text(name, given, 'program')
+    expect(copies).toHaveLength(8)
+    for (const copy of copies) expect(copy).toMatchObject({ args: given })
+  })
+
   it('shows the subjects that were judged, which nothing can change', async () => {
     const subjects = [{ fs: 'read' as const, path: 'src/a.txt' }]
     const listing = createJsonTool({

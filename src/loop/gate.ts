@@ -4,7 +4,7 @@ import { type Authority, type Decision, decide } from '../authority/decide.js'
 import { expandOnDisk } from '../authority/expand-on-disk.js'
 import { checkSubjects } from '../authority/grant.js'
 import type { Verdict } from '../authority/verdict.js'
-import { askWatchdog } from '../authority/watchdog.js'
+import { askWatchdog, type WatchdogCall } from '../authority/watchdog.js'
 import type { AnyGovernedTool, AnyTool, OutputLimits, Preparation, RunIdentity } from '../tool/contract.js'
 import { type Envelope, errorEnvelope } from '../tool/envelope.js'
 import { describeUnknownTool, messageOf } from '../tool/errors.js'
@@ -59,14 +59,17 @@ export function createGate(parts: GateParts): Gate {
   const untrusted: CallState['untrusted'] = {}
   return {
     async call(request) {
-      const begun = begin(parts)
+      const { id, start, run, notices } = begin(parts)
       const state: CallState = {
         request,
         parts,
         refused,
         governed,
         untrusted,
-        ...begun,
+        id,
+        start,
+        run,
+        notices,
         step: 'resolve',
         text: '',
         checked: '',
@@ -315,17 +318,16 @@ function frozen(expanded: ExpandedCall): ExpandedCall {
 /** The call has its own subjects: a runtime, which may be created while the tool runs, allows only what was judged. */
 function callOf(state: CallState, tool: AnyGovernedTool, ready: Ready): Call {
   const { agentId, sessionId } = state.run ?? {}
-  const shown = new ShownArguments(state, ready)
-  return {
+  const subjects: Subject[] = []
+  for (const subject of ready.subjects) subjects.push(copySubject(subject))
+  const call: { -readonly [Name in keyof Omit<Call, 'args'>]: Call[Name] } = {
     tool: tool.name,
-    get args() {
-      return shown.args
-    },
-    subjects: Object.freeze([...ready.subjects].map(copySubject)),
-    ...(tool.mcp === undefined ? {} : { mcp: tool.mcp }),
-    ...(agentId === undefined ? {} : { agent: agentId }),
-    ...(sessionId === undefined ? {} : { session: sessionId }),
+    subjects: Object.freeze(subjects),
   }
+  if (tool.mcp !== undefined) call.mcp = tool.mcp
+  if (agentId !== undefined) call.agent = agentId
+  if (sessionId !== undefined) call.session = sessionId
+  return new ShownArguments(state, ready).addTo(call)
 }
 
 /** Refuses access outside the grant before a user is asked: no approval can extend the grant. */
@@ -364,17 +366,14 @@ function watch(state: CallState, ready: Ready): undefined | Promise<void> {
   const { parts, expanded, request, run } = state
   if (parts.watchdog === undefined || expanded === undefined) return undefined
   const shown = new ShownArguments(state, ready)
-  const call = {
+  const call: { -readonly [Name in keyof Omit<WatchdogCall, 'args'>]: WatchdogCall[Name] } = {
     tool: request.name,
-    get args() {
-      return shown.args
-    },
     expanded,
-    ...(parts.manifest === undefined ? {} : { manifest: parts.manifest }),
-    ...(run?.sessionId === undefined ? {} : { session: run.sessionId }),
   }
+  if (parts.manifest !== undefined) call.manifest = parts.manifest
+  if (run?.sessionId !== undefined) call.session = run.sessionId
   const { watchdogTimeoutMs: timeoutMs } = parts
-  const asked = askWatchdog(parts.watchdog, call, timeoutMs === undefined ? {} : { timeoutMs })
+  const asked = askWatchdog(parts.watchdog, shown.addTo(call), timeoutMs === undefined ? {} : { timeoutMs })
   if (!('action' in asked))
     return whileRunning(request.signal, asked).then((verdict) => readWatchdog(state, shown, verdict))
   readWatchdog(state, shown, asked)
@@ -415,39 +414,25 @@ function readVerdict(state: CallState, shown: ShownArguments, verdict: HookVerdi
   return undefined
 }
 
-function hookCall({ request, id, expanded, text }: CallState, shown: ShownArguments): HookCall
-function hookCall(
-  { request, id, expanded, text }: CallState,
-  shown: ShownArguments,
-  envelope: Envelope,
-): HookCall & { readonly envelope: Envelope }
-function hookCall(
-  { request, id, expanded, text }: CallState,
-  shown: ShownArguments,
-  envelope?: Envelope,
-): HookCall & { readonly envelope?: Envelope | undefined } {
-  return {
+function hookCall({ request, id, expanded, text }: CallState, shown: ShownArguments): HookCall {
+  return shown.addTo({
     toolName: request.name,
-    get args() {
-      return shown.args
-    },
-    envelope,
     origin: request.origin,
     callId: id,
     rawArgs: text,
-    ...toolCallIdOf(request),
-    subjects: expanded && [...expanded.call.subjects, ...linkTargets(expanded)],
+    toolCallId: toolCallIdOf(request).toolCallId,
+    subjects: expanded && withLinkTargets(expanded),
     signal: request.signal,
-  }
+  })
 }
 
-/** Returns the targets of the links that a call names, as separate subjects. */
-function linkTargets({ subjects }: ExpandedCall): Subject[] {
-  return subjects.flatMap((subject) =>
-    subject.kind === 'path' && subject.leadsTo !== undefined
-      ? [{ fs: subject.fs, path: subject.leadsTo }]
-      : [],
-  )
+/** Returns the subjects of a call, with the targets of the links that it names as separate subjects. */
+function withLinkTargets({ call, subjects }: ExpandedCall): readonly Subject[] {
+  const all = [...call.subjects]
+  for (const subject of subjects)
+    if (subject.kind === 'path' && subject.leadsTo !== undefined)
+      all.push({ fs: subject.fs, path: subject.leadsTo })
+  return all
 }
 
 /**
@@ -496,12 +481,7 @@ function checkBudget(state: CallState, ready: Ready): undefined | Promise<void> 
   const { parts, request } = state
   if (parts.budget === undefined) return undefined
   const shown = new ShownArguments(state, ready)
-  const asked = parts.budget({
-    toolName: request.name,
-    get args() {
-      return shown.args
-    },
-  })
+  const asked = parts.budget(shown.addTo({ toolName: request.name }))
   if (isThenable(asked)) return guarded(state, 'the budget', asked).then(refuseOverBudget)
   refuseOverBudget(asked)
   return undefined
@@ -531,7 +511,9 @@ async function finish(
     state.untrusted.tool = tool.name
   if (parts.after === undefined) return shown
   try {
-    const reported = parts.after(hookCall(state, new ShownArguments(state, ready), shown))
+    const reported = parts.after(
+      Object.assign(hookCall(state, new ShownArguments(state, ready)), { envelope: shown }),
+    )
     if (isThenable(reported)) await guarded(state, 'a hook', reported)
   } catch (error) {
     state.notices.push(

@@ -245,5 +245,5 @@ function isPersonal({ action, source }: Rule): boolean {
 }
 
 function sameTools(before: readonly AnyTool[], now: readonly AnyTool[]): boolean {
-  return before.length === now.length && now.every((tool, at) => tool === before[at])
+  return before === now || (before.length === now.length && now.every((tool, at) => tool === before[at]))
 }

@@ -2,7 +2,6 @@ import type { ToolMessage, ToolResultPart } from '../tool/completion.js'
 import { isToolResultContentArray, type ToolResultContent } from '../tool/content.js'
 import type { Envelope, ErrorEnvelope } from '../tool/envelope.js'
 import { isRecord } from '../tool/json.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
 import { serializeToolOutput } from '../tool/serialize.js'
 
 /** One call of a round, with its outcome. */
@@ -27,14 +26,12 @@ export function envelopesOf(calls: readonly AnsweredCall[]): { readonly envelope
 }
 
 function resultPart({ id, callId, name, envelope }: AnsweredCall): ToolResultPart {
-  return {
-    type: 'tool_result',
-    id,
-    ...omitUndefined({ callId }),
-    toolName: name,
-    content: blocksOf(envelope) ?? [{ type: 'text', text: modelText(envelope) }],
-    ...(envelope.type === 'error' && !isRejected(envelope) && { isError: true }),
-  }
+  const content = blocksOf(envelope) ?? [{ type: 'text', text: modelText(envelope) }]
+  const part: ToolResultPart =
+    callId === undefined
+      ? { type: 'tool_result', id, toolName: name, content }
+      : { type: 'tool_result', id, callId, toolName: name, content }
+  return envelope.type === 'error' && !isRejected(envelope) ? { ...part, isError: true } : part
 }
 
 /** Returns the text and image blocks of an envelope for a model; undefined when the model gets text. */

@@ -1,6 +1,5 @@
 import type { SessionLabels } from '../feature/labels.js'
 import type { CallRecord } from '../loop/gate-parts.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
 import { exitCodeOf, outputText } from '../tool/tool-result.js'
 import type { NetworkRequest } from '../workspace/egress/network-request.js'
 import { type FlatValue, flatten, unflatten } from './flat-value.js'
@@ -81,7 +80,7 @@ export class Trace {
     const { envelope } = record
     const network = this.#requests?.get(record.callId)
     this.#requests?.delete(record.callId)
-    this.#events.push({
+    const event: { -readonly [Name in keyof TraceEvent]: TraceEvent[Name] } = {
       schema: 'capstan.trace_event.v1',
       kind: 'tool_execution',
       name: record.toolName,
@@ -89,7 +88,6 @@ export class Trace {
       runId: record.runId ?? 'host',
       timestampMs: record.startedAtMs + record.durationMs,
       callId: record.callId,
-      ...omitUndefined({ toolCallId: record.toolCallId }),
       origin: record.origin,
       success: envelope.type === 'output',
       exitCode: exitCodeOf(envelope),
@@ -97,8 +95,12 @@ export class Trace {
       outputBytes: Buffer.byteLength(outputText(envelope)),
       metadataKeys: Object.keys(envelope.metadata),
       endedAt: record.endedAt,
-      ...omitUndefined({ verdict: record.verdict?.action, approval: record.approval, network }),
-    })
+    }
+    if (record.toolCallId !== undefined) event.toolCallId = record.toolCallId
+    if (record.verdict !== undefined) event.verdict = record.verdict.action
+    if (record.approval !== undefined) event.approval = record.approval
+    if (network !== undefined) event.network = network
+    this.#events.push(event)
     if (this.#events.length <= this.#most + Math.max(16, this.#most >> 2)) return
     this.#events = this.#events.slice(-this.#most)
     this.#earlier = undefined

@@ -1,6 +1,6 @@
 import type { AssistantContent, Message, UserContent } from '../tool/completion.js'
 import type { Envelope } from '../tool/envelope.js'
-import { omitUndefined } from '../tool/omit-undefined.js'
+import { maxJsonLength } from '../tool/json-length.js'
 import type { BlobPart, MessageRow, PartRow, SessionRecord } from './records.js'
 import { type StoredToolResult, withEnvelope } from './stored-result.js'
 
@@ -53,7 +53,8 @@ export function messageRecords(
 
 function messageRow(message: Message, row: MessageRecordsOptions['row']): MessageRow {
   const providerId = message.role === 'assistant' ? message.id : undefined
-  return { ...row, role: row.role ?? message.role, ...omitUndefined({ providerId }) }
+  const role = row.role ?? message.role
+  return providerId === undefined ? { ...row, role } : { ...row, role, providerId }
 }
 
 /**
@@ -64,8 +65,9 @@ export function blobIfLarge<Piece extends PieceOfMessage>(
   writeBlob: (bytes: Uint8Array) => Promise<string>,
   clean?: Clean,
 ): Piece | Promise<BlobPart> {
+  // A UTF-16 unit takes at most three bytes, so most parts need not be serialized or encoded to determine their size.
+  if (maxJsonLength(piece) * 3 <= maxInlineBytes) return piece
   const json = JSON.stringify(piece)
-  // A UTF-16 unit takes at most three bytes, so most parts need not be encoded to determine their size.
   if (json.length * 3 <= maxInlineBytes) return piece
   const cleaned = clean?.(piece) ?? piece
   const bytes = new TextEncoder().encode(cleaned === piece ? json : JSON.stringify(cleaned))

@@ -7,7 +7,24 @@ import { maxJsonDepth } from './json-text.js'
  * are nested deeper than any real ones.
  */
 export function copyArguments(value: unknown): unknown {
-  return copy(value, new Map(), 0)
+  return copyFlat(value) ?? copy(value, new Map(), 0)
+}
+
+/**
+ * Copies a literal object without objects and functions inside, as the arguments of most tools are. Returns undefined for
+ * any other value, also for one with a symbol as a key, which `copyArguments` does not copy.
+ */
+export function copyFlat(value: unknown): object | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined
+  const made: Record<string, unknown> = { ...value }
+  const members = Object.values(made)
+  for (let at = 0; at < members.length; at++) {
+    const member = members[at]
+    // A function can be a `toJSON`, which is not copied.
+    if ((typeof member === 'object' && member !== null) || typeof member === 'function') return undefined
+  }
+  return Object.getOwnPropertySymbols(made).length === 0 ? made : undefined
 }
 
 type Seen = Map<object, unknown>

@@ -65,7 +65,7 @@ export class SessionRecorder {
   /** The ended calls of the last answer. */
   #round: { readonly messageId: string; readonly ended: Map<string, Envelope> } | undefined
   /** For each active run: the sequence numbers of the last pieces of text since the last complete answer. */
-  #texts: Map<string, NonNullable<RunEventRow['texts']>> | undefined
+  #texts: Map<string, { text?: number; reasoning?: number }> | undefined
   /** The sequence numbers of run ends that are written with the row of the run, before they are emitted. */
   #ends: Map<string, number> | undefined
 
@@ -193,9 +193,12 @@ export class SessionRecorder {
     const { runId, sequence } = place
     const isText = event.type === 'text_delta' || event.type === 'reasoning_delta'
     if (isText) {
-      const kind = event.type === 'text_delta' ? 'text' : 'reasoning'
       this.#texts ??= new Map()
-      this.#texts.set(runId, { ...this.#texts.get(runId), [kind]: sequence })
+      const before = this.#texts.get(runId)
+      const texts = before ?? {}
+      if (event.type === 'text_delta') texts.text = sequence
+      else texts.reasoning = sequence
+      if (before === undefined) this.#texts.set(runId, texts)
     } else if (event.type === 'turn_start' || event.type === 'answer_restarted') this.#texts?.delete(runId)
     const wanted = withoutTexts(event)
     if (wanted === undefined) return
@@ -207,9 +210,11 @@ export class SessionRecorder {
   }
 
   #eventRow(place: EventPlace, event: unknown): RunEventRow {
-    const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts?.get(place.runId) : undefined
+    const { runId, sequence, timestampMs } = place
+    const texts = isRecord(event) && endsAnswer(event['type']) ? this.#texts?.get(runId) : undefined
     // Events are plain data, and are serialized to JSON immediately.
-    return { ...place, event: shorten(event) as JsonValue, ...omitUndefined({ texts }) }
+    const row: RunEventRow = { runId, sequence, timestampMs, event: shorten(event) as JsonValue }
+    return texts === undefined ? row : { ...row, texts: { ...texts } }
   }
 
   /** Records that a call begins: if it has no result later, a reader can see that it had begun. */

@@ -1,4 +1,5 @@
 import { jsonIfFine, redactValue } from '../../feature/redact-value.js'
+import { maxJsonLength } from '../../tool/json-length.js'
 
 /**
  * The maximum length of texts. Longer ones are in the messages, which save them next to the log; other records have
@@ -14,6 +15,7 @@ export function isWhole(text: string): boolean {
 /** Returns the value with its long texts cut off. */
 export function shorten<Value>(value: Value): Value {
   // Most values have no long text at all.
+  if (maxJsonLength(value, longest) < Number.POSITIVE_INFINITY) return value
   return jsonIfFine([value], isWhole) === undefined ? redactValue(value, cut) : value
 }
 
