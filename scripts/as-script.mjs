@@ -29,7 +29,7 @@ export function asScripts(paths, { importWith = 'import', isHot = () => false, i
   for (const name of immutable) changing.set(name, new Set())
   for (const chunk of chunks) {
     const lookedUpOnce = isHot(basename(chunk.path)) ? changing : new Map()
-    writeFileSync(chunk.path, scriptOf(chunk, importWith, lookedUpOnce))
+    writeFileSync(chunk.path, scriptOf(chunk, importWith, lookedUpOnce, isHot(basename(chunk.path))))
   }
 }
 
@@ -59,8 +59,9 @@ function changingExports({ text, program }) {
 /**
  * @param {Parsed} chunk @param {string} importWith
  * @param {ReadonlyMap<string, ReadonlySet<string>>} changing by specifier of a chunk, the exports that change
+ * @param {boolean} isHot
  */
-function scriptOf({ text, program }, importWith, changing) {
+function scriptOf({ text, program }, importWith, changing, isHot) {
   /** @type {Change[]} */
   const changes = []
   /** @type {string[]} */
@@ -116,7 +117,8 @@ function scriptOf({ text, program }, importWith, changing) {
     Property: ({ computed, key }) => void (computed || names.add(key.start)),
     NewExpression: ({ callee }) => void constructors.add(callee.start),
     ObjectExpression(object) {
-      for (const { at, inserted } of insertionsFor(object, text))
+      // Fields are moved where every session gains from it: the package stays smaller.
+      for (const { at, inserted } of insertionsFor(object, text, { fields: isHot }))
         changes.push({ start: at, end: at, text: inserted })
     },
     Identifier({ name, start, end }) {

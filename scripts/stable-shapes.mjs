@@ -11,7 +11,7 @@ import { parseSync, Visitor } from 'rolldown/utils'
  *
  * Rewrites `{ ...one, b, c }` to `{ ...one, ...{ b, c } }` too: V8 defines each field after a copy by a call into its
  * C++ code, which takes three times as long as creating a second object and copying it, also in optimised code that has
- * seen objects of several classes.
+ * seen objects of several classes. For a single field the gain is small, so it stays.
  * @param {string} path
  */
 export function stableShapes(path) {
@@ -44,34 +44,40 @@ export function withStableShapes(path, text) {
 /** @typedef {{ at: number, inserted: string }} Insertion */
 
 /**
- * The texts to insert into an object. @param {import('@oxc-project/types').ObjectExpression} object @param {string} text
+ * The texts to insert into an object. `fields`: also those for fields after a copy.
+ * @param {import('@oxc-project/types').ObjectExpression} object @param {string} text @param {{ fields?: boolean }} [options]
  * @returns {Insertion[]}
  */
-export function insertionsFor({ properties }, text) {
+export function insertionsFor({ properties }, text, { fields: movesFields = true } = {}) {
   const [first, second] = properties
   // A copy of one object alone has the hidden class of that object.
   const isCopy = first?.type === 'SpreadElement' && second !== undefined
   /** @type {Insertion[]} */
   const insertions = isCopy ? [{ at: first.start, inserted: '...null, ' }] : []
   const copied = properties.findIndex(({ type }) => type === 'SpreadElement')
-  if (copied < 0) return insertions
-  /** @type {{ start: number, end: number } | undefined} */
+  if (copied < 0 || !movesFields) return insertions
+  /** @type {Fields | undefined} */
   let fields
   for (const property of properties.slice(copied + 1)) {
-    if (isPlainField(property, text)) fields = { start: fields?.start ?? property.start, end: property.end }
+    if (isPlainField(property, text))
+      fields = { start: fields?.start ?? property.start, end: property.end, count: (fields?.count ?? 0) + 1 }
     else {
-      if (fields !== undefined) insertions.push(...inOneObject(fields))
+      insertions.push(...inOneObject(fields))
       fields = undefined
     }
   }
-  return fields === undefined ? insertions : [...insertions, ...inOneObject(fields)]
+  return [...insertions, ...inOneObject(fields)]
 }
 
-/** @param {{ start: number, end: number }} fields @returns {Insertion[]} */
-function inOneObject({ start, end }) {
+/** @typedef {{ start: number, end: number, count: number }} Fields */
+
+/** For one field the gain is small. @param {Fields | undefined} fields @returns {Insertion[]} */
+function inOneObject(fields) {
+  if (fields === undefined || fields.count < 2) return []
+  const { start, end } = fields
   return [
-    { at: start, inserted: '...{ ' },
-    { at: end, inserted: ' }' },
+    { at: start, inserted: '...{' },
+    { at: end, inserted: '}' },
   ]
 }
 

@@ -37,14 +37,14 @@ describe('objects with a copy of another', () => {
   it('are found only in expressions', () => {
     const text = "const { a, ...rest } = { ...b }; f({ ...b, c: '{ ...d, e }' }, { c, ...b })"
     expect(withStableShapes('script.cjs', text)).toBe(
-      "const { a, ...rest } = { ...b }; f({ ...null, ...b, ...{ c: '{ ...d, e }' } }, { c, ...b })",
+      "const { a, ...rest } = { ...b }; f({ ...null, ...b, c: '{ ...d, e }' }, { c, ...b })",
     )
   })
 
   it('get the fields between two copies from one object', () => {
-    const text = 'f({ a, ...b, c: 1, d() { return { ...e, g } }, ...h, i, [j]: 2, k })'
+    const text = 'f({ a, ...b, c: 1, d() { return { ...e, g } }, ...h, i, [j]: 2, k, l })'
     expect(withStableShapes('script.cjs', text)).toBe(
-      'f({ a, ...b, ...{ c: 1, d() { return { ...null, ...e, ...{ g } } } }, ...h, ...{ i }, [j]: 2, ...{ k } })',
+      'f({ a, ...b, ...{c: 1, d() { return { ...null, ...e, g } }}, ...h, i, [j]: 2, ...{k, l} })',
     )
   })
 
