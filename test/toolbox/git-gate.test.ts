@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -14,8 +13,10 @@ import { gitTool } from '../../src/toolbox/git.js'
 import { globTool } from '../../src/toolbox/glob.js'
 import { grepTool } from '../../src/toolbox/grep.js'
 import { openWorkspace, type Workspace } from '../../src/workspace/open-workspace.js'
+import { makeRepository } from '../contract/open-session.js'
 import { describeWithBubblewrap } from '../security/sandbox/support/needs-bubblewrap.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
+import { workerLedger } from '../support/worker-ledger.js'
 
 let base: string
 let root: string
@@ -26,18 +27,11 @@ beforeEach(() => {
   mkdirSync(root)
   open = []
   writeFileSync(join(root, 'a.txt'), 'one\n')
-  git('init', '-q', '-b', 'main')
-  git('add', '.')
-  git('commit', '-q', '-m', 'first')
+  makeRepository(root)
 })
 afterEach(async () => {
   await Promise.all(open.map((workspace) => workspace.close()))
 })
-
-function git(...args: string[]): void {
-  const own = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.test']
-  execFileSync('git', [...own, ...args], { cwd: root, stdio: 'pipe' })
-}
 
 function gateWith(
   mode: ModeName | undefined,
@@ -49,7 +43,7 @@ function gateWith(
     root,
     sandbox,
     scratchDir: join(base, 'scratch'),
-    ledgerDir: join(base, 'ledger'),
+    ledgerDir: workerLedger,
   })
   open.push(workspace)
   const tools = ToolSet.fromTools([gitTool, bashTool, grepTool, globTool])

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } 
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
+import { workerLedger } from '../../../test/support/worker-ledger.js'
 import { createLocalShell, type LocalShell } from './local-shell.js'
 
 let place: string
@@ -19,7 +20,7 @@ afterEach(async () => {
 })
 
 function shellWith(path?: string): LocalShell {
-  const options = { root, ledgerDir: join(place, 'ledger'), sandbox: 'off' as const }
+  const options = { root, ledgerDir: workerLedger, sandbox: 'off' as const }
   const shell = createLocalShell(path === undefined ? options : { ...options, path })
   open.push(shell)
   return shell

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -65,6 +66,11 @@ const canary = (): string => join(base, 'PWN')
 const evilConfig = (trace = canary()): string =>
   `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfsmonitor = "touch '${trace}'; false"\n`
 
+/** Those of the attacks whose program ran: each has a trace of its own, with its number. */
+function canariesOf(attacks: readonly string[]): string[] {
+  return attacks.filter((_, at) => existsSync(`${canary()}-${at}`))
+}
+
 /**
  * Looks around as a person or an editor does, everywhere that a repository could be: a directory without `.git` and
  * without `HEAD` belongs to the repository above it. One shell does it: starting git from here is slow.
@@ -92,10 +98,17 @@ async function open(script: Parameters<typeof openAgent>[0], options: SessionOpt
   return { server, agent, session, root, userDir }
 }
 
+/** What the commands put out. One that was not run proves nothing about the sandbox. */
+function ranResults(server: Opened['server'], count: number): string[] {
+  const results = toolResults(server, count)
+  expect(results.filter((result) => result.startsWith('Error:'))).toEqual([])
+  return results
+}
+
 async function run(...commands: string[]): Promise<string[]> {
   const { server, session } = await open([...commands.map((command) => bash(command)), 'done'])
   await session.send('x')
-  const results = toolResults(server, commands.length)
+  const results = ranResults(server, commands.length)
   await session.close()
   return results
 }
@@ -134,12 +147,13 @@ describeWithBubblewrap('a sandboxed command that uses git to escape', () => {
     repository(root)
     const evil = join(root, 'evil')
     const plant = `mkdir -p evil/objects evil/refs; printf '%s' '${evilConfig()}' > evil/config; while :; do echo ../evil > .git/commondir; sleep 0.05; done`
-    const { session } = await open([
+    const { server, session } = await open([
       calls(['bash', { command: plant, background: true }]),
       bash('sleep 1'),
       'done',
     ])
     await session.send('x')
+    ranResults(server, 2)
     expect(existsSync(join(evil, 'config'))).toBe(true)
     expect(existsSync(join(root, '.git/commondir'))).toBe(false)
     git(root, 'status')
@@ -148,73 +162,79 @@ describeWithBubblewrap('a sandboxed command that uses git to escape', () => {
     expect(existsSync(canary())).toBe(false)
   })
 
-  it.each([
-    ['at the top', 'sub'],
-    ['nine levels deep', 'a/b/c/d/e/f/g/h/i'],
-    ['in node_modules', 'node_modules/pkg/deep'],
-    ['after ten thousand files', 'many/z'],
-  ])('cannot change an existing nested repository: %s', async (_name, place) => {
-    if (place.startsWith('many')) {
-      mkdirSync(join(root, 'many'))
-      for (let at = 0; at < 10_000; at++) writeFileSync(join(root, 'many', `f${at}`), '')
-    }
-    repository(join(root, place))
-    const before = snapshot(join(root, place, '.git'))
-    const config = `printf '%s' '${evilConfig()}'`
+  it('cannot change an existing nested repository, at any depth and after any number of files', async () => {
+    const places = ['sub', 'a/b/c/d/e/f/g/h/i', 'node_modules/pkg/deep', 'many/z']
+    mkdirSync(join(root, 'many'))
+    for (let at = 0; at < 10_000; at++) writeFileSync(join(root, 'many', `f${at}`), '')
+    for (const place of places) repository(join(root, place))
+    const before = places.map((place) => snapshot(join(root, place, '.git')))
+    const each = (attack: (place: string, trace: string) => string): string =>
+      places.map((place, at) => attack(place, `${canary()}-${at}`)).join('; ')
+    const config = (trace: string): string => `printf '%s' '${evilConfig(trace)}'`
     await run(
-      `${config} > ${place}/.git/config; ${config} > ${place}/.git/config.worktree; echo x > ${place}/.git/commondir`,
-      `git -C ${place} config core.fsmonitor 'touch ${canary()}'`,
-      `mv ${place}/.git ${place}/g; rm -rf ${place}/.git; cp a.txt ${place}/.git/hooks/post-checkout`,
+      each(
+        (place, trace) =>
+          `${config(trace)} > ${place}/.git/config; ${config(trace)} > ${place}/.git/config.worktree; echo x > ${place}/.git/commondir`,
+      ),
+      each((place, trace) => `git -C ${place} config core.fsmonitor 'touch ${trace}'`),
+      each(
+        (place) =>
+          `mv ${place}/.git ${place}/g; rm -rf ${place}/.git; cp a.txt ${place}/.git/hooks/post-checkout`,
+      ),
     )
-    expect(snapshot(join(root, place, '.git'))).toEqual(before)
+    expect(places.map((place) => snapshot(join(root, place, '.git')))).toEqual(before)
     userLooksAround()
-    expect(existsSync(canary())).toBe(false)
+    expect(canariesOf(places)).toEqual([])
   })
 
-  it.each([
-    [
-      '--separate-git-dir in the workspace',
-      (): string => {
-        mkdirSync(join(root, 'data'))
-        git(root, 'init', '-q', '--separate-git-dir', join(root, 'data/store'), join(root, 'w'))
+  it('cannot change a git directory in another place', async () => {
+    /** Creates a repository in a directory, and returns where its git directory is. */
+    const ways: Readonly<Record<string, (here: string) => string>> = {
+      '--separate-git-dir in the workspace': (here) => {
+        mkdirSync(join(here, 'data'))
+        git(here, 'init', '-q', '--separate-git-dir', join(here, 'data/store'), join(here, 'w'))
         return 'data/store'
       },
-    ],
-    [
-      'a .git file that points into the workspace',
-      (): string => {
-        git(root, 'init', '-q', join(root, 'w'))
-        execFileSync('mv', [join(root, 'w/.git'), join(root, 'hidden')])
-        writeFileSync(join(root, 'w/.git'), 'gitdir: ../hidden\n')
+      'a .git file that points into the workspace': (here) => {
+        git(here, 'init', '-q', join(here, 'w'))
+        renameSync(join(here, 'w/.git'), join(here, 'hidden'))
+        writeFileSync(join(here, 'w/.git'), 'gitdir: ../hidden\n')
         return 'hidden'
       },
-    ],
-    [
-      'a .git link that points into the workspace',
-      (): string => {
-        git(root, 'init', '-q', join(root, 'w'))
-        execFileSync('mv', [join(root, 'w/.git'), join(root, 'hidden')])
-        symlinkSync('../hidden', join(root, 'w/.git'))
+      'a .git link that points into the workspace': (here) => {
+        git(here, 'init', '-q', join(here, 'w'))
+        renameSync(join(here, 'w/.git'), join(here, 'hidden'))
+        symlinkSync('../hidden', join(here, 'w/.git'))
         return 'hidden'
       },
-    ],
-    [
-      'a bare repository',
-      (): string => {
-        git(root, 'init', '-q', '--bare', join(root, 'w'))
+      'a bare repository': (here) => {
+        git(here, 'init', '-q', '--bare', join(here, 'w'))
         return 'w'
       },
-    ],
-  ])('cannot change a git directory in another place: %s', async (_name, make) => {
-    const place = make()
-    const before = snapshot(join(root, place))
+    }
+    const names = Object.keys(ways)
+    const places = Object.values(ways).map((make, at) => {
+      mkdirSync(join(root, `p${at}`))
+      return make(join(root, `p${at}`))
+    })
+    const look = (): object =>
+      Object.fromEntries(places.map((place, at) => [names[at], snapshot(join(root, `p${at}`, place))]))
+    const before = look()
+    const each = (attack: (place: string, trace: string) => string): string =>
+      places.map((place, at) => `(cd p${at}; ${attack(place, `${canary()}-${at}`)})`).join('; ')
     await run(
-      `printf '%s' '${evilConfig()}' > ${place}/config; echo x > ${place}/commondir; echo x > ${place}/hooks/post-checkout; mv ${place} gone`,
-      `rm -f w/.git; mkdir -p w/.git && printf '%s' '${evilConfig()}' > w/.git/config && mkdir -p w/.git/objects w/.git/refs && echo 'ref: refs/heads/main' > w/.git/HEAD`,
+      each(
+        (place, trace) =>
+          `printf '%s' '${evilConfig(trace)}' > ${place}/config; echo x > ${place}/commondir; echo x > ${place}/hooks/post-checkout; mv ${place} gone`,
+      ),
+      each(
+        (_, trace) =>
+          `rm -f w/.git; mkdir -p w/.git && printf '%s' '${evilConfig(trace)}' > w/.git/config && mkdir -p w/.git/objects w/.git/refs && echo 'ref: refs/heads/main' > w/.git/HEAD`,
+      ),
     )
-    expect(snapshot(join(root, place))).toEqual(before)
+    expect(look()).toEqual(before)
     userLooksAround()
-    expect(existsSync(canary())).toBe(false)
+    expect(canariesOf(names)).toEqual([])
   })
 
   const plants: readonly (readonly [string, (canary: string) => string])[] = [
@@ -295,19 +315,19 @@ describeWithBubblewrap('a sandboxed command that uses git to escape', () => {
       ...plants.map(([, plant], at) => `mkdir p${at} && cd p${at} && { ${plant(`${canary()}-${at}`)}; }`),
     )
     userLooksAround()
-    expect(plants.filter((_, at) => existsSync(`${canary()}-${at}`)).map(([name]) => name)).toEqual([])
+    expect(canariesOf(plants.map(([name]) => name))).toEqual([])
     for (const at of plants.keys()) expect(existsSync(join(root, `p${at}`)), plants[at]?.[0]).toBe(true)
   })
 
-  it.each(['sub', 'a/b/c/d/e/f/g/h/i', 'node_modules/pkg/deep'])(
-    'is tested with what does run a program: a repository in %s',
-    (place) => {
+  it('is tested with what does run a program: repositories at any depth', () => {
+    const places = ['sub', 'a/b/c/d/e/f/g/h/i', 'node_modules/pkg/deep']
+    for (const [at, place] of places.entries()) {
       repository(join(root, place))
-      writeFileSync(join(root, place, '.git/config'), evilConfig())
-      userLooksAround()
-      expect(existsSync(canary())).toBe(true)
-    },
-  )
+      writeFileSync(join(root, place, '.git/config'), evilConfig(`${canary()}-${at}`))
+    }
+    userLooksAround()
+    expect(canariesOf(places)).toEqual(places)
+  })
 
   it('gets a report of what was refused, and the files stay under another name', async () => {
     const [result] = await run(
@@ -352,32 +372,39 @@ describeWithBubblewrap('a sandboxed command that uses git to escape', () => {
     expect(readdirSync(ledgerDir).filter((file) => file.endsWith('.repositories'))).toEqual([])
   })
 
-  it.each(['empty', 'missing', 'filled'])(
-    'cannot create a repository where the index expects one: %s',
-    async (state) => {
-      repository(join(base, 'lib'))
-      repository(root)
-      git(root, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', join(base, 'lib'), 'libs/sub')
-      git(root, 'commit', '-q', '-m', 'submodule')
-      if (state !== 'filled') {
-        git(root, 'submodule', 'deinit', '-f', 'libs/sub')
-        rmSync(join(root, '.git/modules'), { recursive: true })
-        if (state === 'missing') rmSync(join(root, 'libs'), { recursive: true })
-      }
-      const { session } = await open([
-        bash(
-          `mv libs gone; mv libs/sub gone; rm -rf libs; mkdir -p libs/sub/.git/objects libs/sub/.git/refs; cp -r gone/sub/. libs/sub 2>/dev/null; echo 'ref: refs/heads/main' > libs/sub/.git/HEAD; printf '%s' '${evilConfig()}' > libs/sub/.git/config; sleep 1; true`,
-        ),
-        'done',
-      ])
-      // One shell looks again and again. A repository half made is an error, not a program.
-      const looks = 'for look in $(seq 20); do git -C "$1" status; sleep 0.05; done; true'
-      const looking = spawn('sh', ['-c', looks, 'sh', root], { stdio: 'ignore', env: userEnvironment() })
-      await Promise.all([session.send('x'), once(looking, 'exit')])
-      userLooksAround()
-      expect(existsSync(canary())).toBe(false)
-    },
-  )
+  it('cannot create a repository where the index expects one: empty, missing or filled', async () => {
+    repository(join(base, 'lib'))
+    repository(root)
+    const states = ['empty', 'missing', 'filled']
+    for (const state of states)
+      git(
+        root,
+        ...['-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', join(base, 'lib'), `${state}/sub`],
+      )
+    git(root, 'commit', '-q', '-m', 'submodules')
+    git(root, 'submodule', 'deinit', '-f', 'empty/sub', 'missing/sub')
+    for (const state of ['empty', 'missing']) rmSync(join(root, '.git/modules', state), { recursive: true })
+    rmSync(join(root, 'missing'), { recursive: true })
+    const { server, session } = await open([
+      bash(
+        states
+          .map(
+            (state, at) =>
+              `mv ${state} gone${at}; mv ${state}/sub gone${at}; rm -rf ${state}; mkdir -p ${state}/sub/.git/objects ${state}/sub/.git/refs; cp -r gone${at}/sub/. ${state}/sub 2>/dev/null; echo 'ref: refs/heads/main' > ${state}/sub/.git/HEAD; printf '%s' '${evilConfig(`${canary()}-${at}`)}' > ${state}/sub/.git/config`,
+          )
+          .join('; ')
+          .concat('; sleep 1; true'),
+      ),
+      'done',
+    ])
+    // One shell looks again and again. A repository half made is an error, not a program.
+    const looks = 'for look in $(seq 20); do git -C "$1" status; sleep 0.05; done; true'
+    const looking = spawn('sh', ['-c', looks, 'sh', root], { stdio: 'ignore', env: userEnvironment() })
+    await Promise.all([session.send('x'), once(looking, 'exit')])
+    ranResults(server, 1)
+    userLooksAround()
+    expect(canariesOf(states)).toEqual([])
+  })
 
   it('cannot change hooks and configuration that the repository has in the workspace', async () => {
     repository(root)

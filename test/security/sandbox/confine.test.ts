@@ -12,6 +12,7 @@ import {
   type LocalShellOptions,
 } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 let place: string
@@ -29,7 +30,7 @@ afterEach(async () => {
 })
 
 function shellWith(options: Partial<LocalShellOptions> = {}): LocalShell {
-  const shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'required', ...options })
+  const shell = createLocalShell({ root, ledgerDir: workerLedger, sandbox: 'required', ...options })
   open.push(shell)
   return shell
 }
@@ -360,11 +361,9 @@ describeWithBubblewrap('protected paths below and next to the workspace', () => 
   })
 })
 
+/** One shell starts git: starting a process from a test costs more than git does. */
 function makeRepository(directory: string): void {
-  const git = (...args: string[]): void =>
-    void execFileSync('git', ['-C', directory, ...args], { stdio: 'pipe' })
-  git('init', '-q', '-b', 'main')
-  git('config', 'user.email', 'a@example.com')
-  git('config', 'user.name', 'A')
-  git('commit', '-q', '--allow-empty', '-m', 'first')
+  const script =
+    'git init -q -b main && git config user.email a@example.com && git config user.name A && git commit -q --allow-empty -m first'
+  execFileSync('sh', ['-c', script], { cwd: directory, stdio: 'pipe' })
 }

@@ -9,6 +9,7 @@ import { createCertificateAuthority } from '../../../src/workspace/egress/certif
 import type { NetworkRequest, NetworkRules } from '../../../src/workspace/egress/index.js'
 import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { startGitServer } from './support/git-https-server.js'
 import { describeWithEachSandbox } from './support/needs-bubblewrap.js'
 import { tarballOf } from './support/tarball.js'
@@ -53,7 +54,7 @@ describeWithEachSandbox('the network of commands', (backend) => {
   function open(rules: NetworkRules): void {
     shell = createLocalShell({
       root: join(place, 'work'),
-      ledgerDir: join(place, 'ledger'),
+      ledgerDir: workerLedger,
       sandbox: 'required',
       sandboxOptions: {
         backend,

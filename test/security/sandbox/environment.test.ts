@@ -9,6 +9,7 @@ import {
   type LocalShellOptions,
 } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 let place: string
@@ -29,7 +30,7 @@ afterEach(async () => {
 })
 
 function shellWith(options: Partial<LocalShellOptions> = {}): LocalShell {
-  const shell = createLocalShell({ root, ledgerDir: join(place, 'ledger'), sandbox: 'off', ...options })
+  const shell = createLocalShell({ root, ledgerDir: workerLedger, sandbox: 'off', ...options })
   shells.push(shell)
   return shell
 }

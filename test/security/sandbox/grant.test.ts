@@ -11,6 +11,7 @@ import { ToolSet } from '../../../src/tool/tool-set.js'
 import { openWorkspace, type Workspace } from '../../../src/workspace/open-workspace.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 
 const found = await detectSandbox({ backend: 'bubblewrap' })
 const name =
@@ -33,7 +34,7 @@ function workspaceAt(): Workspace {
     root,
     sandbox: 'required',
     scratchDir: join(base, 'scratch'),
-    ledgerDir: join(base, 'ledger'),
+    ledgerDir: workerLedger,
   })
   open.push(workspace)
   return workspace
@@ -108,7 +109,7 @@ describe.skipIf(found.kind !== 'bubblewrap')(name, () => {
       roots: [extra],
       sandbox: 'required',
       scratchDir: join(base, 'scratch'),
-      ledgerDir: join(base, 'ledger'),
+      ledgerDir: workerLedger,
     })
     open.push(workspace)
     expect((await workspace.shell.run('cat a.txt; echo b > b.txt', { cwd: extra })).output).toBe('from extra')

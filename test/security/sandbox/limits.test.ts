@@ -7,6 +7,7 @@ import type { SandboxBackend } from '../../../src/workspace/sandbox/backends.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
 import { createLocalShell, type LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
 import { serveHost } from './support/host.js'
 
@@ -62,8 +63,12 @@ for (const backend of ['bubblewrap', 'landlock'] as const)
 
 const groups = await usableGroupPlaces()
 
-function shellOptions(place: string, backend: SandboxBackend | 'none'): LocalShellOptions {
-  const common = { root: join(place, 'work'), ledgerDir: join(place, 'ledger') }
+function shellOptions(
+  place: string,
+  backend: SandboxBackend | 'none',
+  ledgerDir = workerLedger,
+): LocalShellOptions {
+  const common = { root: join(place, 'work'), ledgerDir }
   return backend === 'none'
     ? { ...common, sandbox: 'off' }
     : { ...common, sandbox: 'required', sandboxOptions: { backend } }
@@ -176,7 +181,7 @@ describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary 
             chmodSync(directory, 0o755)
             chownSync(directory, normalUser, normalUser)
           }
-          const shell = { ...shellOptions(place, backend), limits: limitsFor(ended) }
+          const shell = { ...shellOptions(place, backend, join(place, 'ledger')), limits: limitsFor(ended) }
           // One after the other: a host runs the commands of one request at once, and the files that appear in the
           // workspace count for each of them.
           const lines = [

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 describeWithBubblewrap('the network of a sandbox, host by host', () => {
@@ -21,7 +22,7 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
     port = (target.address() as AddressInfo).port
     shell = createLocalShell({
       root: join(place, 'work'),
-      ledgerDir: join(place, 'ledger'),
+      ledgerDir: workerLedger,
       sandbox: 'required',
       sandboxOptions: {
         network: { allowHosts: [`good.test:${port}`], checkHost: async () => ({ address: '127.0.0.1' }) },

@@ -8,6 +8,7 @@ import { judge } from '../../../src/authority/judge.js'
 import { createRuleBook } from '../../../src/authority/rule-book.js'
 import { openWorkspace, type Workspace } from '../../../src/workspace/open-workspace.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 describeWithBubblewrap('an untrusted repository', () => {
@@ -23,7 +24,7 @@ describeWithBubblewrap('an untrusted repository', () => {
       root,
       sandbox: 'required',
       scratchDir: join(base, 'scratch'),
-      ledgerDir: join(base, 'ledger'),
+      ledgerDir: workerLedger,
     })
   })
   afterEach(async () => {

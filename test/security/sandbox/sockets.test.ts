@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLocalShell, type LocalShell } from '../../../src/workspace/shell/local-shell.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
+import { workerLedger } from '../../support/worker-ledger.js'
 import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
 
 let place: string
@@ -17,7 +18,7 @@ beforeEach(() => {
   mkdirSync(join(root, 'a/b/c/d/e/node_modules'), { recursive: true })
   shell = createLocalShell({
     root,
-    ledgerDir: join(place, 'ledger'),
+    ledgerDir: workerLedger,
     sandbox: 'required',
     // Node may be installed in a place that the sandbox hides, such as below the temporary directory.
     sandboxOptions: { readOnly: [dirname(process.execPath)] },
