@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parseSync, Visitor } from 'rolldown/utils'
-import { insertionsFor } from './stable-shapes.mjs'
+import { nothing, placeForNothing } from './stable-shapes.mjs'
 
 /** @typedef {{ path: string, text: string, program: ReturnType<typeof parseSync>['program'] }} Parsed */
 /** @typedef {{ start: number, end: number, text: string }} Change */
@@ -15,7 +15,7 @@ import { insertionsFor } from './stable-shapes.mjs'
  * `importWith` replaces `import` in `import()`. The command's own loader (`src/cli/code/`) compiles scripts from cached
  * code, which does not know where its `import()` leads.
  *
- * Objects with a copy of another get stable shapes (stable-shapes.mjs) on the way: parsing takes longest.
+ * Objects that begin with a copy of another get stable shapes (stable-shapes.mjs) on the way: parsing takes longest.
  *
  * A script for which `isHot` returns true looks up names that never change once, also those of `immutable` modules: it
  * becomes longer and faster.
@@ -29,7 +29,7 @@ export function asScripts(paths, { importWith = 'import', isHot = () => false, i
   for (const name of immutable) changing.set(name, new Set())
   for (const chunk of chunks) {
     const lookedUpOnce = isHot(basename(chunk.path)) ? changing : new Map()
-    writeFileSync(chunk.path, scriptOf(chunk, importWith, lookedUpOnce, isHot(basename(chunk.path))))
+    writeFileSync(chunk.path, scriptOf(chunk, importWith, lookedUpOnce))
   }
 }
 
@@ -59,9 +59,8 @@ function changingExports({ text, program }) {
 /**
  * @param {Parsed} chunk @param {string} importWith
  * @param {ReadonlyMap<string, ReadonlySet<string>>} changing by specifier of a chunk, the exports that change
- * @param {boolean} isHot
  */
-function scriptOf({ text, program }, importWith, changing, isHot) {
+function scriptOf({ text, program }, importWith, changing) {
   /** @type {Change[]} */
   const changes = []
   /** @type {string[]} */
@@ -117,9 +116,8 @@ function scriptOf({ text, program }, importWith, changing, isHot) {
     Property: ({ computed, key }) => void (computed || names.add(key.start)),
     NewExpression: ({ callee }) => void constructors.add(callee.start),
     ObjectExpression(object) {
-      // Fields are moved where every session gains from it: the package stays smaller.
-      for (const { at, inserted } of insertionsFor(object, text, { fields: isHot }))
-        changes.push({ start: at, end: at, text: inserted })
+      const at = placeForNothing(object)
+      if (at !== undefined) changes.push({ start: at, end: at, text: nothing })
     },
     Identifier({ name, start, end }) {
       const loaded = onUse.get(name)
