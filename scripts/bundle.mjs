@@ -144,11 +144,11 @@ const laterForCommand = [
     ),
     ...without(
       'tool/',
-      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'lane', 'middleware'],
+      ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'json-length', 'lane'],
       // The definitions of built-in tools need two of these when they are loaded, and parts of this chunk need the
       // definitions: object-schema and omit-undefined.
-      ...['nearest', 'object-schema', 'omit-undefined', 'published-schema', 'requirement-check', 'tool-set'],
-      'unless-aborted',
+      ...['middleware', 'nearest', 'object-schema', 'omit-undefined', 'published-schema', 'requirement-check'],
+      ...['tool-set', 'unless-aborted'],
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
     ...without(

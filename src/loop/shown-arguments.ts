@@ -22,8 +22,8 @@ export class ShownArguments {
   }
 
   /**
-   * Adds the copy to what a guard gets of a call, as an own member: guards copy and serialize their call. Arguments with
-   * objects inside are copied when they are first read; for others, an object with a getter costs more than the copy.
+   * Adds the copy to what a guard gets of a call, as an own member: guards copy and serialize their call. Arguments
+   * with objects inside are copied when they are first read; for others, a getter costs more than the copy.
    */
   addTo<Fields extends object>(fields: Fields): Fields & { readonly args: unknown } {
     if (this.#flat !== undefined) return Object.assign(fields, { args: this.#flat })

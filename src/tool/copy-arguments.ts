@@ -11,8 +11,8 @@ export function copyArguments(value: unknown): unknown {
 }
 
 /**
- * Copies a literal object without objects and functions inside, as the arguments of most tools are. Returns undefined for
- * any other value, also for one with a symbol as a key, which `copyArguments` does not copy.
+ * Copies a literal object without objects and functions inside, as the arguments of most tools are. Returns undefined
+ * for any other value, also for one with a symbol as a key, which `copyArguments` does not copy.
  */
 export function copyFlat(value: unknown): object | undefined {
   if (typeof value !== 'object' || value === null) return undefined
