@@ -147,7 +147,14 @@ const laterForCommand = [
       ...['contract', 'create-json-tool', 'errors', 'frozen-copy', 'govern', 'json', 'json-length', 'lane'],
       // The definitions of built-in tools need two of these when they are loaded, and parts of this chunk need the
       // definitions: object-schema and omit-undefined.
-      ...['middleware', 'nearest', 'object-schema', 'omit-undefined', 'published-schema', 'requirement-check'],
+      ...[
+        'middleware',
+        'nearest',
+        'object-schema',
+        'omit-undefined',
+        'published-schema',
+        'requirement-check',
+      ],
       ...['tool-set', 'unless-aborted'],
     ),
     ...without('hooks/', 'feature', 'gate-hooks', 'hooks'),
