@@ -25,8 +25,9 @@ const server = net.createServer({ allowHalfOpen: true }, (client) => {
 })
 server.on('error', (error) => { console.error('capstan relay: ' + error.message); process.exit(126) })
 server.listen(Number(port), '127.0.0.1', () => {
+  // A signal that asks to end goes to every process of the command: the relay passes none on, and ends with its child.
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {})
   const child = spawn(file, args, { stdio: 'inherit' })
-  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => child.kill(name))
   child.on('error', (error) => { console.error('capstan relay: ' + error.message); process.exit(127) })
   child.on('exit', (code, name) => process.exit(name === null ? code : 128 + require('node:os').constants.signals[name]))
 })
