@@ -167,17 +167,19 @@ describe.skipIf(!hasPostgres())('nodes with one database', () => {
         clock,
       })
       const asking = scriptedModel([
-        { toolCalls: [{ name: 'wake_up', args: { after_seconds: 120, note: 'look at the build' } }] },
+        { toolCalls: [{ name: 'wake_up', args: { after_seconds: 86_400, note: 'look at the build' } }] },
         'I wait.',
       ])
       const [b, c] = [await node(), await node()]
       const a = await node(asking)
       expect(await a.served.runNow('job')).toMatchObject({ status: 'completed' })
       await a.served.stop({ drainMs: 0 })
-      // The others look at the log, and find the wake-up.
+      // The others look at the log, and find the wake-up. It is due a day later, because the clock of the test does not
+      // wait for the database: one of them could make a wake-up that is due soon before the other one knows of it.
       const isKnown = () =>
-        [b, c].every(({ served }) => (served.schedules()[0]?.nextFireAtMs ?? 0) < clock.now() + minutes * 3)
+        [b, c].every(({ served }) => (served.schedules()[0]?.nextFireAtMs ?? 0) <= Date.parse('2030-01-02'))
       while (!isKnown()) await clock.pass(2_000)
+      clock.set('2030-01-01T23:59:00Z')
       while (b.collected.ran().length + c.collected.ran().length === 0) await clock.pass(2_000)
       for (let at = 0; at < 60; at++) await clock.pass(2_000)
       expect(await fires()).toMatchObject([{ source: 'api' }, { source: 'wake_up' }])
