@@ -3,14 +3,17 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createServer, startServer } from './postgres-server.mjs'
+import { copyData, createServer, startServer } from './postgres-server.mjs'
 
 const [directory = '', run = ''] = process.argv.slice(2)
 process.on('SIGINT', () => undefined)
 try {
   const files = createServer(directory)
+  // For the private servers of the run.
+  const prepared = join(directory, 'prepared')
+  copyData(files.data, prepared)
   const server = await startServer(files)
-  report({ url: files.url })
+  report({ url: files.url, prepared })
   while (isAlive(Number(run))) await wait(500)
   await server.stop('immediate')
   rmSync(directory, { recursive: true, force: true, maxRetries: 5 })

@@ -81,8 +81,9 @@ const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
  * Creates the files of a server in an existing directory.
  * @param {string} directory
  * @param {Readonly<Record<string, string | number>>} settings
+ * @param {string} [prepared] data of a server that never ran: copying it takes a tenth of the processor time of `initdb`
  */
-export function createServer(directory, settings = {}) {
+export function createServer(directory, settings = {}, prepared) {
   const found = findPrograms()
   if (found === undefined) throw new Error('There is no Postgres for the tests on this machine.')
   const bin = found.isPackage ? linkedPrograms(dirname(found.bin), directory) : found.bin
@@ -90,11 +91,13 @@ export function createServer(directory, settings = {}) {
   mkdirSync(data, { mode: 0o700, recursive: true })
   chmodSync(directory, 0o711)
   if (user.uid !== undefined) for (const path of [directory, data]) chownSync(path, user.uid, user.gid)
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'capstan', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
-    { ...user, cwd: directory, env: environment(bin), stdio: ['ignore', 'ignore', 'pipe'] },
-  )
+  if (prepared === undefined)
+    execFileSync(
+      join(bin, 'initdb'),
+      ['-D', data, '-U', 'capstan', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+      { ...user, cwd: directory, env: environment(bin), stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+  else copyData(prepared, data)
   const all = {
     listen_addresses: '',
     unix_socket_directories: directory,
@@ -114,6 +117,13 @@ export function createServer(directory, settings = {}) {
   const lines = Object.entries(all).map(([name, value]) => `${name} = '${value}'`)
   writeFileSync(join(data, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
   return { bin, data, url: `postgres://capstan@localhost/postgres?host=${encodeURIComponent(directory)}` }
+}
+
+/** Copies the data of a server that does not run. The files of the copy belong to its user. @param {string} from @param {string} to */
+export function copyData(from, to) {
+  mkdirSync(to, { mode: 0o700, recursive: true })
+  if (user.uid !== undefined) chownSync(to, user.uid, user.gid)
+  execFileSync('cp', ['-R', `${from}/.`, to], { ...user, cwd: to, stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
 /** The libraries of the package are found by names that npm does not install. @param {string} native @param {string} directory */

@@ -92,8 +92,17 @@ export async function runSql<Row extends pg.QueryResultRow>(
 
 /** The URL of the shared server. */
 export async function sharedServer(): Promise<string> {
-  const given = process.env['CAPSTAN_TEST_POSTGRES']
-  if (given !== undefined) return given
+  return process.env['CAPSTAN_TEST_POSTGRES'] ?? (await ownServer()).url
+}
+
+type OwnServer = {
+  readonly url: string
+  /** Data of a server that never ran. */
+  readonly prepared: string
+}
+
+/** The server of this test run, which is started for the first test that needs it. */
+async function ownServer(): Promise<OwnServer> {
   // The parent process of this worker is the test run.
   const run = process.env['VITEST_POOL_ID'] === undefined ? process.pid : process.ppid
   const directory = join(realpathSync(tmpdir()), `capstan-postgres-${run}`)
@@ -104,9 +113,9 @@ export async function sharedServer(): Promise<string> {
     if (Date.now() > deadline) throw new Error('Postgres did not start in five minutes.')
     await wait(50)
   }
-  const { url, problem }: { url?: string; problem?: string } = JSON.parse(readFileSync(answer, 'utf8'))
-  if (url === undefined) throw new Error(`Postgres did not start: ${problem}`)
-  return url
+  const said: OwnServer | { readonly problem: string } = JSON.parse(readFileSync(answer, 'utf8'))
+  if ('problem' in said) throw new Error(`Postgres did not start: ${said.problem}`)
+  return said
 }
 
 function startGuard(directory: string, run: number): void {
@@ -128,7 +137,9 @@ function isNew(directory: string): boolean {
 /** A server for one test, which can be stopped, started and slowed down. Removed after the test. */
 export async function privateServer(settings: Readonly<Record<string, string | number>> = {}) {
   const directory = mkdtempSync(join(realpathSync(tmpdir()), 'capstan-postgres-'))
-  const files = createServer(directory, settings)
+  const prepared =
+    process.env['CAPSTAN_TEST_POSTGRES'] === undefined ? (await ownServer()).prepared : undefined
+  const files = createServer(directory, settings, prepared)
   let running = await startServer(files)
   onTestFinished(async () => {
     await running.stop('immediate')
