@@ -36,7 +36,7 @@ function expectOnce(begun: readonly string[], count: number, calls: number): voi
   expect(begun.toSorted()).toEqual(wanted.toSorted())
 }
 
-describe.skipIf(!hasPostgres())('FT-41: a database that is restarted during 100 runs', () => {
+describe.skipIf(!hasPostgres())('FT-41: a database that is restarted during 50 runs', () => {
   it(
     'fails no run, takes no run from its node, and repeats no call',
     async () => {
@@ -45,16 +45,16 @@ describe.skipIf(!hasPostgres())('FT-41: a database that is restarted during 100 
       const { client, worker, ledger, connect } = await workersOn({ url: server.url })
       for (const slots of [8, 8, 8]) await worker({ slots })
       const runs = client()
-      await Promise.all(upTo(100).map((at) => runs.submit({ prompt: `run-${at} x3` })))
+      await Promise.all(upTo(50).map((at) => runs.submit({ prompt: `run-${at} x3` })))
       for (const [how, after] of [
-        ['fast', 30],
-        ['immediate', 150],
+        ['fast', 15],
+        ['immediate', 75],
       ] as const) {
         await expect.poll(() => ledger.done.length, poll).toBeGreaterThan(after)
         await server.restart(how)
       }
-      await expect.poll(() => states(runs), poll).toEqual({ completed: 100 })
-      expectOnce(ledger.begun, 100, 3)
+      await expect.poll(() => states(runs), poll).toEqual({ completed: 50 })
+      expectOnce(ledger.begun, 50, 3)
       const { queue } = connect()
       expect(await queue.status()).toMatchObject({ takeovers: 0, dead: 0 })
     },
@@ -236,7 +236,7 @@ describe.skipIf(!hasPostgres())('FT-44: a schema that is migrated while workers 
       const { client, worker, ledger, connect } = await workersOn({ url, schema })
       const runs = client()
       const old = [await worker({ slots: 4 }), await worker({ slots: 4 })]
-      await Promise.all(upTo(40).map((at) => runs.submit({ prompt: `run-${at} x3` })))
+      await Promise.all(upTo(20).map((at) => runs.submit({ prompt: `run-${at} x3` })))
       await expect.poll(() => ledger.done.length, poll).toBeGreaterThan(5)
       const settings = { url, applicationName: 'test', share: schema, prepare: false, maxWaitMs: minutes }
       const database = new Database({ ...settings, poolSize: 1 })
@@ -251,8 +251,8 @@ describe.skipIf(!hasPostgres())('FT-44: a schema that is migrated while workers 
         await worker({ slots: 4 })
         await one.drain()
       }
-      await expect.poll(() => states(runs), poll).toEqual({ completed: 40 })
-      expectOnce(ledger.begun, 40, 3)
+      await expect.poll(() => states(runs), poll).toEqual({ completed: 20 })
+      expectOnce(ledger.begun, 20, 3)
       expect(await connect().queue.status()).toMatchObject({ takeovers: 0, dead: 0 })
     },
     10 * minutes,

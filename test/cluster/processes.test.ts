@@ -1,16 +1,16 @@
+/** Workers as processes. Most commands run in this one: `commands.test.ts` and `guide.test.ts` start them too. */
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../support/postgres.js'
+import { place } from './place.js'
 import { cluster, minutes, output } from './support.js'
 
 describe.skipIf(!hasPostgres())('workers as processes', () => {
   it(
     'ask for an approval on one node, accept the answer on another, and finish on a third; a drained node ends with 0',
     async () => {
-      const { client, worker, lines, queue, command } = await cluster()
+      const { client, worker, lines, queue, command, run, submit } = await place()
       const first = await worker('--suspend-after', '1h', '--ask', 'bash')
-      const submitted = await output(command(['runs', 'submit', 'sea x1', '--json']))
-      expect(submitted.code).toBe(0)
-      const { runId } = JSON.parse(submitted.text)
+      const { runId } = await submit('sea x1')
       await expect.poll(async () => (await client.approvals(runId)).length, { timeout: 5 * minutes }).toBe(1)
       first.child.kill('SIGKILL')
       await first.ended
@@ -27,8 +27,8 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
       expect(followed).toMatchObject({ code: 0, text: expect.stringContaining('sea is done after 1 calls.') })
       expect(lines()).toEqual(['sea-1'])
       expect((await client.get(runId))?.state).toBe('completed')
-      const status = await output(command(['cluster', 'status', '--json']))
-      expect(JSON.parse(status.text).nodes).toMatchObject([{ id: third.nodeId }])
+      const status = await run(['cluster', 'status', '--json'])
+      expect(JSON.parse(status.stdout).nodes).toMatchObject([{ id: third.nodeId }])
       expect((await output(command(['cluster', 'drain', third.nodeId]))).code).toBe(0)
       expect(await third.ended).toBe(0)
       expect((await queue.status()).nodes).toEqual([])
@@ -39,24 +39,24 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
   it(
     'ask a question on one node that is killed, accept the answer on another, and finish on a third',
     async () => {
-      const { client, worker, command } = await cluster()
+      const { client, worker, run } = await place()
       const first = await worker('--suspend-after', '1h')
       const { runId } = await client.submit({ prompt: 'sea asks' })
       await expect.poll(async () => (await client.questions(runId)).length, { timeout: 5 * minutes }).toBe(1)
       first.child.kill('SIGKILL')
       await first.ended
-      const shown = await output(command(['runs', 'show', runId]))
-      expect(shown.text).toContain('Which sea? (North, Baltic)')
-      const answered = await output(command(['runs', 'answer', runId, '--answer', 'Baltic', '--json']))
-      expect(JSON.parse(answered.text)).toEqual({ runId, questionId: 'call-ask', answers: ['Baltic'] })
-      const again = await output(command(['runs', 'answer', runId, '--answer', 'North']))
+      const shown = await run(['runs', 'show', runId])
+      expect(shown.stdout).toContain('Which sea? (North, Baltic)')
+      const answered = await run(['runs', 'answer', runId, '--answer', 'Baltic', '--json'])
+      expect(JSON.parse(answered.stdout)).toEqual({ runId, questionId: 'call-ask', answers: ['Baltic'] })
+      const again = await run(['runs', 'answer', runId, '--answer', 'North'])
       expect(again).toMatchObject({
         code: 1,
-        errors: expect.stringContaining('Another answer is on its way'),
+        stderr: expect.stringContaining('Another answer is on its way'),
       })
       await worker('--suspend-after', '1h')
-      const followed = await output(command(['runs', 'follow', runId]))
-      expect(followed).toMatchObject({ code: 0, text: expect.stringMatching(/The answer is .*Baltic/) })
+      const followed = await run(['runs', 'follow', runId])
+      expect(followed).toMatchObject({ code: 0, stdout: expect.stringMatching(/The answer is .*Baltic/) })
       expect(await client.get(runId)).toMatchObject({ state: 'completed' })
     },
     20 * minutes,
