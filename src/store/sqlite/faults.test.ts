@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { rolldown } from 'rolldown'
@@ -269,9 +269,16 @@ function firstParts(length: number): readonly SessionRecord[] {
   return parts.slice(0, length)
 }
 
-/** A hundred records in batches of two, in a file without a separate log. */
+/** A hundred records in batches of two, in a file without a separate log: a copy of one that a process has written. */
 async function fill(): Promise<void> {
-  const script = `${prelude(bundle, file)}
+  filled ??= write(join(base, 'filled.db'))
+  copyFileSync(await filled, file)
+}
+
+let filled: Promise<string> | undefined
+
+async function write(path: string): Promise<string> {
+  const script = `${prelude(bundle, path)}
     const log = await store.open('s', { ...opener, durability: 'exit' })
     const parts = ${JSON.stringify(parts)}
     for (let at = 0; at < 100; at += 2) await log.append(parts.slice(at, at + 2))
@@ -280,8 +287,9 @@ async function fill(): Promise<void> {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   expect((await once(child, 'exit'))[0]).toBe(0)
-  rmSync(`${file}-wal`, { force: true })
-  rmSync(`${file}-shm`, { force: true })
+  rmSync(`${path}-wal`, { force: true })
+  rmSync(`${path}-shm`, { force: true })
+  return path
 }
 
 /** Read by another process: opening the file directly in this one would release SQLite's locks. */
