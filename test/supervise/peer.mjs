@@ -41,7 +41,7 @@ const faults = {
   },
 }
 
-if (how === 'daemonises') spawn('sleep', ['1000', word], { detached: true, stdio: 'ignore' }).unref()
+if (how === 'daemonises') spawn('sleep', ['1000'], { argv0: word, detached: true, stdio: 'ignore' }).unref()
 if (how === 'ignores-sigterm' || how === 'daemonises') process.on('SIGTERM', () => undefined)
 if (how === 'ignores-sigterm') setInterval(() => undefined, 1_000)
 if (how === 'never-starts') process.exit(1)
