@@ -36,7 +36,9 @@ function expectOnce(begun: readonly string[], count: number, calls: number): voi
   expect(begun.toSorted()).toEqual(wanted.toSorted())
 }
 
-describe.skipIf(!hasPostgres())('FT-41: a database that is restarted during 50 runs', () => {
+const interrupted = factor > 1 ? 100 : 50
+
+describe.skipIf(!hasPostgres())(`FT-41: a database that is restarted during ${interrupted} runs`, () => {
   it(
     'fails no run, takes no run from its node, and repeats no call',
     async () => {
@@ -45,7 +47,7 @@ describe.skipIf(!hasPostgres())('FT-41: a database that is restarted during 50 r
       const { client, worker, ledger, connect } = await workersOn({ url: server.url })
       for (const slots of [8, 8, 8]) await worker({ slots })
       const runs = client()
-      await Promise.all(upTo(50).map((at) => runs.submit({ prompt: `run-${at} x3` })))
+      await Promise.all(upTo(interrupted).map((at) => runs.submit({ prompt: `run-${at} x3` })))
       for (const [how, after] of [
         ['fast', 15],
         ['immediate', 75],
@@ -53,8 +55,8 @@ describe.skipIf(!hasPostgres())('FT-41: a database that is restarted during 50 r
         await expect.poll(() => ledger.done.length, poll).toBeGreaterThan(after)
         await server.restart(how)
       }
-      await expect.poll(() => states(runs), poll).toEqual({ completed: 50 })
-      expectOnce(ledger.begun, 50, 3)
+      await expect.poll(() => states(runs), poll).toEqual({ completed: interrupted })
+      expectOnce(ledger.begun, interrupted, 3)
       const { queue } = connect()
       expect(await queue.status()).toMatchObject({ takeovers: 0, dead: 0 })
     },
