@@ -42,12 +42,12 @@ export function boundOutput(
   }
   const json = typeof data === 'string' ? data : jsonTextOf(data)
   const text = json ?? serializeToolOutput(data)
-  // The cheap check first: a character has at most three bytes in UTF-8.
-  const fits = text.length * 3 <= maxBytes || byteLength(text) <= maxBytes
+  // The cheap check first: a character has at most three bytes in UTF-8. A long text is measured once.
+  const bytes = text.length * 3 <= maxBytes ? 0 : byteLength(text)
   // Data that JSON cannot represent (a cycle, a bigint) becomes text, because envelopes are stored in the log as
   // JSON.
-  if (fits) return json === undefined ? outputEnvelope(text, metadata) : envelope
-  return cut({ head: headOfText(text, maxBytes), bytes: byteLength(text) }, text)
+  if (bytes <= maxBytes) return json === undefined ? outputEnvelope(text, metadata) : envelope
+  return cut({ head: headOfText(text, maxBytes), bytes }, text)
 
   async function cut(kept: object, whole: string | Uint8Array): Promise<Envelope> {
     return outputEnvelope(kept, { ...metadata, truncated: true, ...(await spilled(spill, toolName, whole)) })

@@ -135,10 +135,7 @@ describe('capstan run', () => {
   )
 
   it('succeeds with --verify only when the checks pass', async () => {
-    const { run, model } = await openPlace({
-      'package.json': JSON.stringify({ name: 'x', scripts: { test: 'exit 1' } }),
-      'package-lock.json': '{}',
-    })
+    const { run, model } = await openPlace({ Makefile: 'test:\n\texit 1\n' })
     const { flags } = await model(() => 'Done, I promise.')
     const { code, stderr } = await run(['run', ...flags, '--verify', 'Do it.'])
     expect(code).toBe(3)

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -98,6 +99,15 @@ export function makeRepository(root: string): void {
   const git = 'git -c user.name=t -c user.email=t@example.test'
   const commit = `${git} commit -q -m 'first commit' --allow-empty`
   execFileSync('sh', ['-c', `git init -q -b main && git add -A && ${commit}`], { cwd: root })
+}
+
+/**
+ * The variables of commands that find an `npm` which does nothing, in this directory: starting npm takes as long as all
+ * other commands of most tests. For tests of what is decided about a command.
+ */
+export function idleNpm(directory: string): Readonly<Record<string, string>> {
+  writeFileSync(join(directory, 'npm'), '#!/bin/sh\necho idle npm\n', { mode: 0o755 })
+  return { PATH: `${directory}:/usr/local/bin:/usr/bin:/bin` }
 }
 
 /** A step in which the model calls these tools. */

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { PermissionPolicy } from '../../src/authority/policy.js'
 import type { SessionOptions } from '../../src/session/options.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import type { JsonValue } from '../../src/tool/json.js'
-import { calls, openSession, toolResults } from './open-session.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
+import { calls, idleNpm, openSession, toolResults } from './open-session.js'
 
 const limit = 120_000
 
@@ -18,8 +19,15 @@ const notes = createJsonTool({
   execute: () => 'taken',
 })
 
+const programs = sharedDirectory()
+let env: Readonly<Record<string, string>>
+beforeAll(() => {
+  env = idleNpm(programs)
+})
+
 async function resultOf(call: [string, JsonValue], options: SessionOptions): Promise<string> {
-  const { session, server } = await openSession([calls(call), 'done'], { tools: [notes], ...options }, files)
+  const all = { tools: [notes], env, ...options }
+  const { session, server } = await openSession([calls(call), 'done'], all, files)
   await session.send('go')
   return toolResults(server, 1)[0] ?? ''
 }

@@ -6,12 +6,14 @@ import { Agent } from '../../src/agent/agent.js'
 import { stopAfterTool } from '../../src/loop/stop-conditions.js'
 import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
+import { temporaryDirectory } from '../support/temporary-directory.js'
 import {
   bash,
   bodyOf,
   calls,
   collect,
   eventsOf,
+  idleNpm,
   makeWorkspace,
   ofType,
   openSession,
@@ -310,7 +312,7 @@ describe('a check that the workspace defines', () => {
   it('is marked as doubtful when its script was changed meanwhile', async () => {
     const { session } = await openSession(
       [calls(['write', { file_path: 'package.json', content: manifest('true') }]), 'done'],
-      { ...allow, verify: { presets: true } },
+      { ...allow, env: idleNpm(temporaryDirectory()), verify: { presets: true } },
       { 'package.json': manifest('exit 1') },
     )
     await session.send('do it')

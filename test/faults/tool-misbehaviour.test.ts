@@ -251,7 +251,7 @@ describe('FT-15: a tool that', () => {
       builtinTools: false,
       tools: [
         misbehaving((_, { progress }) => {
-          for (let n = 0; n < 100_000; n++) progress?.(n % 3 === 0 ? cyclic : `line ${n}\n`)
+          for (let n = 0; n < 20_000; n++) progress?.(n % 3 === 0 ? cyclic : `line ${n}\n`)
           return 'done'
         }),
       ],

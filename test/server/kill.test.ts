@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
-import { createClient, type PlacedEvent } from '../../src/client/index.js'
+import { createClient, type PlacedEvent, type RemoteSession } from '../../src/client/index.js'
 import { startModelServer } from '../../src/testing/index.js'
 import { type ServerProcess, spawnServer } from './process.js'
 import { directory } from './support.js'
 
-const runs = 40
+const runs = 20
 const kills = 2
 
 describe('a server that is killed', () => {
@@ -48,18 +48,26 @@ describe('a server that is killed', () => {
     const moved: typeof fetch = (input, init) =>
       fetch(String(input).replace(/^http:\/\/[^/]+/, server.url), init)
     const client = createClient({ url: server.url, token, fetch: moved, reconnectMs: 50 })
-    const sessions = []
+    const sessions: RemoteSession[] = []
     for (let count = 0; count < runs; count++) sessions.push(await client.createSession())
-    const streams = sessions.map(async (session, at): Promise<PlacedEvent[]> => {
+    const follow = async (
+      session: RemoteSession,
+      at: number,
+      started?: () => void,
+    ): Promise<PlacedEvent[]> => {
       const prompt = at % 2 === 0 ? 'Look.' : 'Look and wait.'
       const run = await untilStarted(() => session.run(prompt, { idempotencyKey: `key-${at}` }))
+      started?.()
       const events: PlacedEvent[] = []
       for await (const one of run.events()) events.push(one)
       return events
-    })
-    for (let count = 0; count < kills; count++) {
+    }
+    const last = sessions.splice(-kills)
+    const streams = sessions.map((session, at) => follow(session, at))
+    for (const [at, session] of last.entries()) {
       await vi.waitFor(() => expect(held).toBeGreaterThan(runs / 10), { timeout: 60_000 })
-      server.child.kill('SIGKILL')
+      // In the moment in which the client reads that one more run was accepted.
+      streams.push(follow(session, runs + at, () => server.child.kill('SIGKILL')))
       await server.ended
       held = 0
       server = await start()
