@@ -98,7 +98,9 @@ export async function ensureBuilt(what = 'package') {
   try {
     const modules = `${aside}/modules`
     const dist = `${aside}/dist`
-    if (what === 'package') compile(['--noCheck', '--outDir', modules, '--declarationDir', dist])
+    // In one thread: there is nothing to check, and several would work out some types twice.
+    if (what === 'package')
+      compile(['--singleThreaded', '--noCheck', '--outDir', modules, '--declarationDir', dist])
     else await removeTypes(modules)
     await (what === 'package' ? bundlePackage : bundleCommand)(modules, dist)
     // A command build leaves the library of an earlier build where it is: programs may be using it.
@@ -120,17 +122,26 @@ export async function ensureBuiltInClone() {
   const wanted = sourceDigest()
   const stamp = join(root, '.build/built')
   if (isStamped(stamp, wanted)) return
-  rmSync(buildClone, { recursive: true, force: true })
-  if (!copyRepository(buildClone)) return ensureBuilt('package')
+  // Removed last: ext4 without a journal searches long for inodes that were not freed just before.
+  const replaced = `${buildClone}-replaced`
+  rmSync(replaced, { recursive: true, force: true })
+  if (existsSync(buildClone)) renameSync(buildClone, replaced)
+  if (!copyRepository(buildClone, isForBuild)) return ensureBuilt('package')
   rmSync(stamp, { force: true })
   if (!(await prepareClone(buildClone))) process.exit(1)
   if (!isStamped(join(buildClone, '.build/built'), wanted)) return ensureBuilt('package')
-  for (const directory of ['dist', '.build/modules']) {
-    const aside = join(root, `.build/work-${process.pid}`)
-    cpSync(join(buildClone, directory), aside, { recursive: true })
-    swap(aside, join(root, directory))
-  }
+  const aside = join(root, `.build/work-${process.pid}`)
+  // A test compares the files of the clone with the package.
+  cpSync(join(buildClone, 'dist'), aside, { recursive: true })
+  swap(aside, join(root, 'dist'))
+  swap(join(buildClone, '.build/modules'), join(root, '.build/modules'))
+  rmSync(replaced, { recursive: true, force: true })
   writeFileSync(stamp, wanted)
+}
+
+/** Whether a build can need a file of the repository: it needs no tests and no benchmarks, half of the files. @param {string} file */
+function isForBuild(file) {
+  return !/^(?:test|bench|examples|clients|site|\.changeset)\/|\.test(?:-d)?\.ts$/.test(file)
 }
 
 /** The clone of the last such build. */
@@ -141,13 +152,16 @@ export function isCloneCurrent() {
   return isStamped(join(buildClone, '.build/built'), sourceDigest())
 }
 
-/** Copies the files that git would clone, and those that could be added. Returns false where there is no git. @param {string} directory */
-export function copyRepository(directory) {
+/**
+ * Copies the files that git would clone, and those that could be added. Returns false where there is no git.
+ * @param {string} directory @param {(file: string) => boolean} [isWanted]
+ */
+export function copyRepository(directory, isWanted = () => true) {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
   if (status !== 0) return false
   for (const file of stdout.split('\0')) {
-    if (file === '' || !existsSync(join(root, file))) continue
+    if (file === '' || !isWanted(file) || !existsSync(join(root, file))) continue
     mkdirSync(dirname(join(directory, file)), { recursive: true })
     copyFileSync(join(root, file), join(directory, file))
   }

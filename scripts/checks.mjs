@@ -1,8 +1,9 @@
 // `npm test`: format, lint and types, then the three tiers of tests. Ends with the time of each and `N passed, M
 // failed`.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { ensureBuiltInClone, rememberChecked, sourceDigest, tsc, tscEnvironment } from './build.mjs'
+import { ensureBubblewrap } from './ensure-bubblewrap.mjs'
 import { withMemoryDirectory } from './memory-directory.mjs'
 import { installUserPackages } from './user-packages.mjs'
 
@@ -44,7 +45,7 @@ export async function runChecks() {
   })
 
   // The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
-  spawnSync(process.execPath, ['scripts/ensure-bubblewrap.mjs'], { stdio: 'inherit' })
+  ensureBubblewrap()
   rmSync(report, { force: true })
   const status = await withMemoryDirectory(runTests)
   for (const { name, ms, code, output } of await checked) {

@@ -1,12 +1,7 @@
-#!/usr/bin/env node
 // Installs bubblewrap, which confines commands, where that can be done without asking: as root, with apt-get. Elsewhere
 // it says in one line why not. Never fails: the tests that need it say themselves that they did not run.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
-  ensureBubblewrap()
 
 /** @returns {boolean} whether bubblewrap is there now */
 export function ensureBubblewrap() {

@@ -1,29 +1,49 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { beforeEach, describe, expect, it } from 'vitest'
-import type { Agent } from '../../src/agent/agent.js'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.js'
+import type { SessionOptions } from '../../src/session/options.js'
+import type { Session } from '../../src/session/session.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
-import { openAgentPlace } from '../persistence/open-agent.js'
+import { makeWorkspace } from '../contract/open-session.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
+
+const user = sharedDirectory()
+/** The tests share the threads of its programs. */
+let agent: Agent
+beforeAll(async () => {
+  agent = await Agent.create({}, { userDir: user })
+})
+afterAll(() => agent.close())
 
 let base: string
 let work: string
-let agent: Agent
+let sessions: Session[]
 beforeEach(async () => {
-  const place = await openAgentPlace({
+  const place = await makeWorkspace({
     'README.md': 'planningMode is here\n',
     'crates/a/lib.rs': 'struct PermissionPolicy;\n',
     '.env': 'SECRET=1\n',
   })
   base = place.base
-  work = place.work
-  agent = place.agent
+  work = place.root
+  sessions = []
 })
+afterEach(async () => {
+  for (const session of sessions) await session.close()
+})
+
+function openSession(options?: SessionOptions): Session {
+  const session = agent.session(work, options)
+  sessions.push(session)
+  return session
+}
 
 describe('session.program', () => {
   it('runs a script that reads and searches, and returns its result as data', async () => {
-    const session = agent.session(work)
+    const session = openSession()
     const result = await session.program({
       source: `
         export default async function run(ctx, inputs) {
@@ -56,7 +76,7 @@ describe('session.program', () => {
         return { summary: 'Found ' + found.length, found }
       }`,
     )
-    const session = agent.session(work)
+    const session = openSession()
     const { metadata } = await session.program({ path: 'search.js', inputs: { query: 'PermissionPolicy' } })
     expect(metadata?.['script_result']).toEqual({ summary: 'Found 1', found: ['crates/a/lib.rs'] })
   })
@@ -82,7 +102,7 @@ describe('session.program', () => {
       },
       'done',
     ])
-    const session = agent.session(work, {
+    const session = openSession({
       model,
       permissionPolicy: { deny: ['read(**/.env*)'] },
     })
@@ -99,7 +119,7 @@ describe('session.program', () => {
     await writeFile(join(work, 'dos.txt'), '\uFEFFone\r\ntwo\r\n')
     await writeFile(join(work, 'long.txt'), 'é'.repeat(9 * 1024 * 1024))
     await writeFile(join(work, 'odd.bin'), Buffer.from([0x61, 0xff, 0xfe]))
-    const session = agent.session(work)
+    const session = openSession()
     const { metadata, output } = await session.program({
       source: `export default async (ctx) => ({
         text: await ctx.readFile('dos.txt'),
@@ -137,7 +157,7 @@ describe('session.program', () => {
 
   it('removes the types from a file of the workspace', async () => {
     await writeFile(join(work, 'typed.ts'), 'export default (_: unknown, n: number): number => n * 2\n')
-    const { metadata } = await agent.session(work).program({ path: 'typed.ts', inputs: 21 })
+    const { metadata } = await openSession().program({ path: 'typed.ts', inputs: 21 })
     expect(metadata?.['script_result']).toBe(42)
   })
 
@@ -148,7 +168,7 @@ describe('session.program', () => {
       parameters: { type: 'object' },
       execute: (_, { signal }) => new Promise((resolve) => signal?.addEventListener('abort', resolve)),
     })
-    const session = agent.session(work, { toolTimeoutMs: 300, tools: [slow] })
+    const session = openSession({ toolTimeoutMs: 300, tools: [slow] })
     const { metadata } = await session.program({
       source: `export default async (ctx) => {
         await sleep(500)
@@ -184,7 +204,7 @@ describe('a program that a model runs', () => {
         await wait(waitMs)
         return { decision: 'once' as const }
       }
-      const session = agent.session(work, { model, permissionPolicy: { ask: ['write'] }, onAsk })
+      const session = openSession({ model, permissionPolicy: { ask: ['write'] }, onAsk })
       const started = performance.now()
       await session.send('go')
       expect(resultIn(model)).toMatch(/codes.{1,30}0,.{1,30}0/)
@@ -202,7 +222,7 @@ describe('a program that a model runs', () => {
       const refused = await ctx.readFile('.env').catch((error) => error.message)
       return { refused, paths: await ctx.glob('**/*') }
     }`)
-    const session = agent.session(work, { model, permissionPolicy: { deny: ['read(**/.env*)'] } })
+    const session = openSession({ model, permissionPolicy: { deny: ['read(**/.env*)'] } })
     await session.send('go')
     expect(resultIn(model)).toContain('is denied by the rule')
     expect(resultIn(model)).not.toContain('SECRET=1')
@@ -212,7 +232,7 @@ describe('a program that a model runs', () => {
     const model = asked(`export default async function run(ctx) {
       return await ctx.verify('all', ['touch made.txt'])
     }`)
-    const session = agent.session(work, { model, permissionPolicy: { deny: ['bash'] } })
+    const session = openSession({ model, permissionPolicy: { deny: ['bash'] } })
     await session.send('go')
     expect(resultIn(model)).toContain('not_run')
     await expect(readFile(join(work, 'made.txt'))).rejects.toThrow()
@@ -232,7 +252,7 @@ describe('a program that a model runs', () => {
     await writeFile(join(base, 'outside.js'), good)
     await symlink(join(base, 'outside.js'), join(work, 'link.js'))
     const keys: string[] = []
-    const session = agent.session(work, {
+    const session = openSession({
       model,
       permissionPolicy: { ask: ['program'] },
       onAsk: async ({ key, notes }) => {
@@ -256,7 +276,7 @@ describe('a program that a model runs', () => {
 
   it('is described with the existing tools, and with the same text for the whole session', async () => {
     const model = scriptedModel(['one', 'two'])
-    const session = agent.session(work, { model, builtinTools: ['read', 'program'] })
+    const session = openSession({ model, builtinTools: ['read', 'program'] })
     const described = (at: number) => model.requests[at]?.tools?.find(({ name }) => name === 'program')
     await session.send('go')
     expect(described(0)?.description).toContain('readFile(path, { offset, limit }?): string')
@@ -273,8 +293,7 @@ describe('ctx.readFile', () => {
   const read = (limits: object, file = 'long.txt', options = {}) => {
     const source = `export default (ctx, [file, options]) =>
       ctx.readFile(file, options).then((text) => ({ text }), (error) => ({ error: error.message }))`
-    return agent
-      .session(work)
+    return openSession()
       .program({ source, inputs: [file, options], limits })
       .then(({ metadata, output }) => (metadata?.['script_result'] ?? { output }) as Record<string, string>)
   }
@@ -311,14 +330,14 @@ describe('ctx.readFile', () => {
 
 describe('the limits of a program', () => {
   const limitsOf = async (request: { source: string; allowedTools?: string[]; limits?: object }) => {
-    const { metadata } = await agent.session(work).program(request)
+    const { metadata } = await openSession().program(request)
     return metadata?.['program']
   }
   const nothing = 'export default () => 1'
   const delegating = `export default (ctx) => ctx.tools.task({ agent: 'nobody', prompt: 'x' })`
 
   it('apply to its own result', async () => {
-    const run = (source: string) => agent.session(work).program({ source, limits: { maxOutputBytes: 200 } })
+    const run = (source: string) => openSession().program({ source, limits: { maxOutputBytes: 200 } })
     const long = await run(`export default () => 'x'.repeat(300)`)
     expect(long).toMatchObject({ exitCode: 1, output: expect.stringContaining('maxOutputBytes=200') })
     expect(long.output).not.toContain('xxxx')
