@@ -2,6 +2,7 @@
 // worker also pays for the sources that it imports.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { withMemoryDirectory } from './memory-directory.mjs'
 
 const times = '.build/times.jsonl'
 const shown = 50
@@ -9,16 +10,17 @@ const shown = 50
 /** @typedef {{ file: string, own: number, children: number, wall: number }} Times */
 
 /** @param {string[]} args names of tests, or options of vitest; without any, all tests run */
-export function measureTimes(args) {
+export async function measureTimes(args) {
   if (process.platform !== 'linux') {
     console.error('capstan: the processor time of child processes is only known on Linux')
     return 1
   }
   mkdirSync('.build', { recursive: true })
   rmSync(times, { force: true })
-  const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], {
-    stdio: 'inherit',
-    env: { ...process.env, TEST_TIMES: times },
+  const vitest = [process.execPath, 'node_modules/vitest/vitest.mjs', 'run', ...args]
+  const { status } = await withMemoryDirectory((words, env) => {
+    const [command = '', ...rest] = [...words, ...vitest]
+    return spawnSync(command, rest, { stdio: 'inherit', env: { ...env, TEST_TIMES: times } })
   })
   if (!existsSync(times)) return status ?? 1
   /** @type {Times[]} */
