@@ -9,7 +9,7 @@ import { createLocalShell, type LocalShellOptions } from '../../../src/workspace
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { workerLedger } from '../../support/worker-ledger.js'
 import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
-import { serveHost } from './support/host.js'
+import { type Host, serveHost } from './support/host.js'
 
 const mebibyte = 1024 * 1024
 
@@ -165,39 +165,39 @@ describe.skipIf(process.getuid?.() !== 0)('the number of processes of root witho
 
 describe.skipIf(asNormalUser === undefined)('limits of a command of an ordinary user', () => {
   let compiled: ReturnType<typeof compileShell>
+  let host: Host
   beforeAll(() => {
     compiled = compileShell()
+    host = serveHost(compiled.directory, asNormalUser)
   })
-  afterAll(() => compiled.remove())
+  afterAll(async () => {
+    await host.end()
+    compiled.remove()
+  })
 
   it.each(backends)(
     'SEC-133 end every process that uses too much, confined by %s',
     async (backend) => {
-      const host = serveHost(compiled.directory, asNormalUser)
-      try {
-        for (const { what, command, ended } of eaters) {
-          const place = workplace()
-          for (const directory of [place, join(place, 'work')]) {
-            chmodSync(directory, 0o755)
-            chownSync(directory, normalUser, normalUser)
-          }
-          const shell = { ...shellOptions(place, backend, join(place, 'ledger')), limits: limitsFor(ended) }
-          // One after the other: a host runs the commands of one request at once, and the files that appear in the
-          // workspace count for each of them.
-          const lines = [
-            ...(await host.ask({ shell, runs: [{ command, timeoutMs: minutes }], env: { HOME: place } })),
-            ...(await host.ask({ shell, runs: ['echo alive'], env: { HOME: place } })),
-          ]
-          const outcomes = lines.flatMap(({ outcome }): ShellOutcome[] =>
-            outcome === undefined ? [] : [outcome],
-          )
-          expect(
-            outcomes.map(({ limit, timedOut }) => ({ limit, timedOut })),
-            `${what}: ${JSON.stringify(lines)}`,
-          ).toEqual([{ limit: ended, timedOut: false }, { timedOut: false }])
+      for (const { what, command, ended } of eaters) {
+        const place = workplace()
+        for (const directory of [place, join(place, 'work')]) {
+          chmodSync(directory, 0o755)
+          chownSync(directory, normalUser, normalUser)
         }
-      } finally {
-        await host.end()
+        const shell = { ...shellOptions(place, backend, join(place, 'ledger')), limits: limitsFor(ended) }
+        // One after the other: a host runs the commands of one request at once, and the files that appear in the
+        // workspace count for each of them.
+        const lines = [
+          ...(await host.ask({ shell, runs: [{ command, timeoutMs: minutes }], env: { HOME: place } })),
+          ...(await host.ask({ shell, runs: ['echo alive'], env: { HOME: place } })),
+        ]
+        const outcomes = lines.flatMap(({ outcome }): ShellOutcome[] =>
+          outcome === undefined ? [] : [outcome],
+        )
+        expect(
+          outcomes.map(({ limit, timedOut }) => ({ limit, timedOut })),
+          `${what}: ${JSON.stringify(lines)}`,
+        ).toEqual([{ limit: ended, timedOut: false }, { timedOut: false }])
       }
     },
     4 * minutes,

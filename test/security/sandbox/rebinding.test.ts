@@ -15,21 +15,21 @@ const separator = '-- next --'
 const isPossible = canHaveOwnNetwork()
 if (!isPossible) console.warn('NOT RUN: names that change their address: no network namespace of its own')
 
-let compiled: ReturnType<typeof compileShell>
-beforeAll(() => {
-  compiled = compileShell()
-})
-afterAll(() => compiled.remove())
-
 // A real name server, the resolver of the system, and curl; only the machine's network is of its own.
 describe.skipIf(!isPossible)('names of allowed hosts', () => {
+  let compiled: ReturnType<typeof compileShell>
+  let host: RebindingHost
+  const place = sharedDirectory()
+  beforeAll(() => {
+    compiled = compileShell()
+    host = startRebindingHost(compiled.directory, place, publicAddress)
+  })
+  afterAll(async () => {
+    await host.end()
+    compiled.remove()
+  })
+
   describeWithEachSandbox('with a hostile name server', (backend) => {
-    const place = sharedDirectory()
-    let host: RebindingHost
-    beforeAll(() => {
-      host = startRebindingHost(compiled.directory, place, publicAddress)
-    })
-    afterAll(() => host.end())
     const run = (
       names: RebindingRequest['names'],
       commands: readonly string[],

@@ -12,21 +12,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ShellOutcome } from '../../../src/tool/runtime.js'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { commandLines } from '../../support/command-lines.js'
 import { sharedDirectory, temporaryDirectory } from '../../support/temporary-directory.js'
 import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
-import { type Host, type HostRequest, serveHost } from './support/host.js'
+import { type Host, type HostLine, type HostRequest, serveHost } from './support/host.js'
 import { describeWithEachSandbox } from './support/needs-bubblewrap.js'
-
-let compiled: ReturnType<typeof compileShell>
-beforeAll(() => {
-  compiled = compileShell()
-})
-afterAll(() => compiled.remove())
 
 const users = [
   {
@@ -37,20 +31,33 @@ const users = [
   ...(asNormalUser === undefined ? [] : [{ who: 'as a normal user', front: asNormalUser, uid: normalUser }]),
 ]
 
-for (const { who, front, uid } of users) {
+let compiled: ReturnType<typeof compileShell>
+/** One for each user, whatever the sandbox: a start costs as much as ten commands. */
+let hosts: Host[]
+beforeAll(() => {
+  compiled = compileShell()
+  hosts = users.map(({ front }) => serveHost(compiled.directory, front))
+})
+afterAll(async () => {
+  await Promise.all(hosts.map((host) => host.end()))
+  compiled.remove()
+})
+
+for (const [at, { who, front, uid }] of users.entries()) {
   describeWithEachSandbox(`the sandbox, ${who}`, (backend) => {
     let place: string
     let root: string
     let home: string
-    let host: Host
 
     // Opening a shell takes longer than a command: most tests share the workspace, and with it the shell of the host.
     const shared = sharedDirectory()
-    beforeAll(() => {
-      host = serveHost(compiled.directory, front)
-    })
-    afterAll(() => host.end())
     beforeEach(() => useWorkspace(shared))
+
+    async function ask(request: HostRequest): Promise<HostLine[]> {
+      const lines = await hosts[at]?.ask(request)
+      if (lines === undefined) throw new Error('there is no host for this user')
+      return lines
+    }
 
     function useWorkspace(directory: string): void {
       place = directory
@@ -82,7 +89,7 @@ for (const { who, front, uid } of users) {
         sandboxOptions: { backend },
         ...options,
       } as const
-      const lines = await host.ask({ shell, runs, env: { HOME: home, HOST_SECRET: 'canary-x' } })
+      const lines = await ask({ shell, runs, env: { HOME: home, HOST_SECRET: 'canary-x' } })
       return lines.flatMap(({ outcome }) => outcome ?? [])
     }
     async function runOne(command: string, options: Partial<LocalShellOptions> = {}): Promise<ShellOutcome> {
@@ -93,7 +100,7 @@ for (const { who, front, uid } of users) {
 
     it('SEC-135 the doctor finds every protection in place', async () => {
       handOver()
-      const [line] = await host.ask({ doctor: { backend }, env: { HOME: home, HOST_SECRET: 'canary-x' } })
+      const [line] = await ask({ doctor: { backend }, env: { HOME: home, HOST_SECRET: 'canary-x' } })
       expect(line?.doctor?.filter(({ held }) => !held)).toEqual([])
       expect(line?.doctor?.length).toBeGreaterThanOrEqual(14)
     })
@@ -161,12 +168,8 @@ for (const { who, front, uid } of users) {
       let reached = 0
       for (const server of [outside, inside, nameless]) server.on('connection', () => reached++)
       try {
-        const connect = `for (const path of ['${place}/host.sock', '${root}/host.sock', '\\\\0capstan-walls-${uid}-${process.pid}']) require('net').connect({ path }, () => console.log('reached')).on('error', (e) => console.log(e.code))`
-        const { output } = await runOne(
-          `[ -S host.sock ] && echo socket; ls /run; '${process.execPath}' -e "${connect}"`,
-          // Node may be installed in a place that the sandbox hides, such as below the temporary directory.
-          { sandboxOptions: { backend, readOnly: [dirname(process.execPath)] } },
-        )
+        const connect = `use Socket; use Errno; for my $path ("${place}/host.sock", "${root}/host.sock", "\\0capstan-walls-${uid}-${process.pid}") { socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die "no socket: $!"; print connect($s, pack_sockaddr_un($path)) ? "reached" : (grep { $!{$_} } qw(ECONNREFUSED ENOENT EACCES)), "\\n" }`
+        const { output } = await runOne(`[ -S host.sock ] && echo socket; ls /run; perl -e '${connect}'`)
         // Without mounts the file is there, and no connection to it.
         const seen =
           backend === 'bubblewrap'
@@ -288,7 +291,7 @@ for (const { who, front, uid } of users) {
           sandbox: 'required',
           sandboxOptions: { backend },
         } as const
-        const answer = await host.ask({ shell, runs: ['true'], env: { HOME: home } })
+        const answer = await ask({ shell, runs: ['true'], env: { HOME: home } })
         expect(answer.at(-1), given).toMatchObject({ error: 'sandbox_root_refused' })
       }
     })
