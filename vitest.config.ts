@@ -1,9 +1,10 @@
+import { statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { ecosystem, long, nextAiSdk, slow, tierOf, tiers } from './scripts/tiers.mjs'
+import { ecosystem, long, nextAiSdk, slow, spreadWaiting, tierOf, tiers } from './scripts/tiers.mjs'
 
 // Node reads these certificates whenever it starts, which takes three times as long as the rest of its start, and the
 // tests start it thousands of times. Only what downloads packages gets them back (test/support/download-environment.mjs).
@@ -34,12 +35,20 @@ const cores = Math.max(2, availableParallelism())
 /** Tier after tier, so that the time of each can be stated. */
 class TierSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = ({ moduleId, project }: TestSpecification): number => {
-      const file = relative(process.cwd(), moduleId)
-      return tiers.indexOf(tierOf(file, project.name)) + (long.includes(file) ? 0 : 0.5)
-    }
+    const pathOf = ({ moduleId }: TestSpecification): string =>
+      relative(process.cwd(), moduleId).replaceAll('\\', '/')
     const sorted = await super.sort(files)
-    return sorted.toSorted((a, b) => order(a) - order(b))
+    const inTier = (tier: string): TestSpecification[] =>
+      sorted.filter((file) => tierOf(pathOf(file), file.project.name) === tier)
+    const isLong = (file: TestSpecification): boolean => long.includes(pathOf(file))
+    return tiers.flatMap((tier) => {
+      const all = inTier(tier)
+      const rest = all.filter((file) => !isLong(file))
+      return [
+        ...all.filter(isLong),
+        ...spreadWaiting(rest, pathOf, ({ moduleId }) => statSync(moduleId).size),
+      ]
+    })
   }
 }
 

@@ -41,15 +41,56 @@ export const long = [
   'src/store/memory-store.test.ts',
 ]
 
+/**
+ * Files that wait most of their time: for leases, time limits, restarts, reconnections, keys that are typed slowly. They
+ * are spread over their tier; several at the same time would leave the cores idle.
+ */
+export const waiting = [
+  'test/cli/interactive/{approvals,interactive}.test.ts',
+  'test/cluster/{commands,database,network,processes,runs,triggers}.test.ts',
+  'test/faults/{tool-abort,tool-misbehaviour}.test.ts',
+  'test/inspector/accessible.test.ts',
+  'test/mcp/{faults,orphans}.test.ts',
+  'test/agent-dir/two-nodes.test.ts',
+  'test/postgres/faults.test.ts',
+  'test/server/{queue,security}.test.ts',
+  'test/supervise/faults.test.ts',
+]
+
+/**
+ * The files of a tier in the given order, with those that wait at equal distances from each other. The sizes of the
+ * other files stand for the time that they take.
+ * @template File
+ * @param {readonly File[]} files @param {(file: File) => string} pathOf from the root of the repository @param {(file: File) => number} sizeOf
+ */
+export function spreadWaiting(files, pathOf, sizeOf) {
+  const isWaiting = (/** @type {File} */ file) => waiting.some((pattern) => matches(pattern, pathOf(file)))
+  let total = 0
+  const others = files
+    .filter((file) => !isWaiting(file))
+    .map((file) => {
+      const at = total
+      total += sizeOf(file)
+      return { file, at }
+    })
+  const spread = files.filter(isWaiting).map((file, n, all) => ({ file, at: (total * n) / all.length }))
+  return [...spread, ...others].toSorted((a, b) => a.at - b.at).map(({ file }) => file)
+}
+
 /** In the order in which they run. The small files of `unit` come last, so that no worker waits long for another. */
 export const tiers = ['ecosystem', 'contract', 'slow', 'unit']
 
 /** @param {string} file from the root of the repository, with forward slashes @param {string} project the vitest project that runs it */
 export function tierOf(file, project) {
   if (project !== 'together') return project
-  if (expressionOf(ecosystem).test(file)) return 'ecosystem'
-  if (slow.some((pattern) => expressionOf(pattern).test(file))) return 'slow'
+  if (matches(ecosystem, file)) return 'ecosystem'
+  if (slow.some((pattern) => matches(pattern, file))) return 'slow'
   return file.startsWith('src/') ? 'unit' : 'contract'
+}
+
+/** @param {string} pattern @param {string} file from the root of the repository, with forward slashes */
+export function matches(pattern, file) {
+  return expressionOf(pattern).test(file)
 }
 
 /** @type {Map<string, RegExp>} */
