@@ -103,7 +103,7 @@ export default defineConfig({
   test: {
     // Most tests wait for processes, sockets and disks more than they compute. The tiers follow each other without a
     // pause.
-    maxWorkers: cores + 2,
+    maxWorkers: cores + 3,
     execArgv: isNative ? [...options, '--import', resolve('test/support/typescript.mjs')] : options,
     // Generous: a machine that is busy with other work takes ten times as long.
     testTimeout: 300_000,
