@@ -2,6 +2,7 @@ import type { GrepCollector } from './grep-collector.js'
 import { lineText, maxHeldBytes } from './line-text.js'
 
 const newline = 0x0a
+const colon = 0x3a
 const binaryNote = Buffer.from(': WARNING: stopped searching binary file')
 const maxPathLength = 8_192
 
@@ -17,12 +18,13 @@ export function createGrepReader(
 ): (chunk: Buffer) => boolean {
   let held: Buffer = Buffer.alloc(0)
   let skipping = false
+  /** A part of the chunk with the last record. */
   let currentPath: Buffer = Buffer.alloc(0)
   let wanted = false
 
-  const open = (path: Buffer) => {
-    currentPath = Buffer.from(path)
-    const text = path.toString()
+  const open = (data: Buffer, from: number, end: number) => {
+    currentPath = data.subarray(from, end)
+    const text = data.toString('utf8', from, end)
     // No other tool can access a file whose name is not UTF-8, and no rule could have judged it.
     collector.close()
     wanted = !text.includes('\uFFFD') && collector.open(pathOf(text))
@@ -31,7 +33,10 @@ export function createGrepReader(
   /** Handles the record that starts at `from`; returns where the next one starts, or -1 when it is incomplete. */
   const record = (data: Buffer, from: number): number => {
     const pathEnd = from + currentPath.length
-    const same = currentPath.length > 0 && holdsAt(data, from, currentPath)
+    // Comparing is a call into Node, so the byte after the path is read first.
+    const after = data[pathEnd]
+    const same =
+      (after === 0 || after === colon) && currentPath.length > 0 && holdsAt(data, from, currentPath)
     if (same && holdsAt(data, pathEnd, binaryNote)) {
       const end = data.indexOf(newline, pathEnd)
       if (end < 0) return -1
@@ -39,12 +44,12 @@ export function createGrepReader(
       wanted = false
       return end + 1
     }
-    const nul = same && data[pathEnd] === 0 ? pathEnd : data.indexOf(0, from)
+    const nul = same && after === 0 ? pathEnd : data.indexOf(0, from)
     if (nul < 0) return -1
     const end = data.indexOf(newline, nul)
     if (end < 0 && data.length - nul < maxHeldBytes + maxPathLength) return -1
-    if (!same || nul !== pathEnd) open(data.subarray(from, nul))
-    if (wanted) finding(collector, mode, data.subarray(nul + 1, end < 0 ? data.length : end))
+    if (!same || nul !== pathEnd) open(data, from, nul)
+    if (wanted) finding(collector, mode, data, nul + 1, end < 0 ? data.length : end)
     if (end >= 0) return end + 1
     skipping = true
     return data.length
@@ -77,29 +82,38 @@ function holdsAt(data: Buffer, at: number, wanted: Buffer): boolean {
   return end <= data.length && data.compare(wanted, 0, wanted.length, at, end) === 0
 }
 
-function finding(collector: GrepCollector, mode: 'lines' | 'counts', rest: Buffer): void {
+/** Adds the rest of a record, from its line number to its end, to the collector. */
+function finding(
+  collector: GrepCollector,
+  mode: 'lines' | 'counts',
+  data: Buffer,
+  from: number,
+  end: number,
+): void {
   if (mode === 'counts') {
-    collector.count(Number(rest.toString('latin1')))
+    collector.count(Number(data.toString('latin1', from, end)))
     return
   }
-  let at = 0
+  let at = from
   let line = 0
-  for (; digit(rest[at]); at += 1) line = line * 10 + ((rest[at] ?? 0) - 0x30)
-  const isMatch = rest[at] === 0
+  for (; at < end && digit(data[at]); at += 1) line = line * 10 + ((data[at] ?? 0) - 0x30)
+  const isMatch = at < end && data[at] === 0
   at += 1
   if (!isMatch) {
-    if (collector.wantsText()) collector.context(line, lineText(rest.subarray(at), 0))
+    if (collector.wantsText()) collector.context(line, lineText(data.subarray(at, end), 0))
     return
   }
   if (!collector.wantsText()) {
     collector.match(line, '')
     return
   }
-  let end = at
+  let columnEnd = at
   let column = 0
-  for (; digit(rest[end]); end += 1) column = column * 10 + ((rest[end] ?? 0) - 0x30)
+  for (; columnEnd < end && digit(data[columnEnd]); columnEnd += 1)
+    column = column * 10 + ((data[columnEnd] ?? 0) - 0x30)
   // Without a column, the digits are part of the text.
-  const text = rest.subarray(rest[end] === 0 && end > at ? end + 1 : at)
+  const hasColumn = columnEnd > at && columnEnd < end && data[columnEnd] === 0
+  const text = data.subarray(hasColumn ? columnEnd + 1 : at, end)
   collector.match(line, lineText(text, Math.max(0, column - 1)))
 }
 
