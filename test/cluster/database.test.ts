@@ -49,8 +49,8 @@ describe.skipIf(!hasPostgres())(`FT-41: a database that is restarted during ${in
       const runs = client()
       await Promise.all(upTo(interrupted).map((at) => runs.submit({ prompt: `run-${at} x3` })))
       for (const [how, after] of [
-        ['fast', 15],
-        ['immediate', 75],
+        ['fast', interrupted * 0.3],
+        ['immediate', interrupted * 1.5],
       ] as const) {
         await expect.poll(() => ledger.done.length, poll).toBeGreaterThan(after)
         await server.restart(how)
