@@ -30,10 +30,10 @@ const typeChecks = [
 
 export async function runChecks() {
   const started = performance.now()
-  // Next to the build, which leaves a core idle for a third of its time: the installation mostly waits for the network
-  // and the disk.
+  // Next to the build, which leaves a core idle for a third of its time: the installations mostly wait for the network
+  // and the disk. The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
   const formatted = runCheck(format)
-  await Promise.all([installUserPackages(), ensureBuiltInClone()])
+  await Promise.all([installUserPackages(), ensureBubblewrap(), ensureBuiltInClone()])
   console.log(`build ${seconds(performance.now() - started)}`)
   let passed = 0
   let failed = 0
@@ -44,8 +44,6 @@ export async function runChecks() {
     if (results.every(({ code }) => code === 0)) rememberChecked(sources)
   })
 
-  // The sandbox tests need bubblewrap. Where it cannot be installed, they report that they did not run.
-  ensureBubblewrap()
   rmSync(report, { force: true })
   const status = await withMemoryDirectory(runTests)
   for (const { name, ms, code, output } of await checked) {

@@ -1,17 +1,17 @@
 // Installs bubblewrap, which confines commands, where that can be done without asking: as root, with apt-get. Elsewhere
 // it says in one line why not. Never fails: the tests that need it say themselves that they did not run.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-/** @returns {boolean} whether bubblewrap is there now */
-export function ensureBubblewrap() {
+/** Does not block: the caller builds meanwhile. @returns {Promise<boolean>} whether bubblewrap is there now */
+export async function ensureBubblewrap() {
   if (isInstalled()) return true
   const reason = whyNotHere()
   if (reason !== undefined) return without(reason)
   console.log('capstan: installing bubblewrap with apt-get, for the sandbox tests (once) …')
   // The lists of a fresh image are empty; those of an old one may name a version that is gone.
   for (const args of [['install'], ['update'], ['install']]) {
-    if (!isInstalled()) aptGet(args)
+    if (!isInstalled()) await aptGet(args)
   }
   return isInstalled() || without('apt-get could not install it (is there a network?)')
 }
@@ -29,15 +29,16 @@ function whyNotHere() {
   return undefined
 }
 
-/** @param {string[]} args */
+/** Resolves when apt-get has ended, also when it failed. @param {string[]} args @returns {Promise<void>} */
 function aptGet([verb = 'update']) {
   const words =
     verb === 'install' ? ['install', '-y', '-qq', '--no-install-recommends', 'bubblewrap'] : ['update', '-qq']
-  spawnSync('/usr/bin/apt-get', words, {
+  const child = spawn('/usr/bin/apt-get', words, {
     stdio: 'ignore',
     timeout: 120_000,
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   })
+  return new Promise((resolve) => child.once('error', () => resolve()).once('close', () => resolve()))
 }
 
 /**
