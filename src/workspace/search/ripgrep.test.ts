@@ -10,6 +10,7 @@ async function output(script: string | undefined, args: string[]) {
   const binary = script === undefined ? await ripgrepPath() : join(place, 'script')
   if (script !== undefined) writeFileSync(binary, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   let text = ''
+  let reads = 0
   const end = await runRipgrep(args, {
     cwd: place,
     signal: undefined,
@@ -18,10 +19,11 @@ async function output(script: string | undefined, args: string[]) {
     binary,
     onOutput(chunk) {
       text += chunk.toString()
+      reads += 1
       return true
     },
   })
-  return { text, end }
+  return { text, end, reads }
 }
 
 it('finds the packaged binary', async () => {
@@ -46,4 +48,11 @@ it('returns the exit code and a limited error text', async () => {
   )
   expect(end.exitCode).toBe(2)
   expect(end.errorText.length).toBeLessThan(100_000)
+})
+
+it('reads a long output that is written in small pieces with fewer reads, and completely', async () => {
+  const lines = 20_000
+  const { text, reads } = await output(`i=0; while [ $i -lt ${lines} ]; do echo $i; i=$((i+1)); done`, [])
+  expect(text).toBe(Array.from({ length: lines }, (_, at) => `${at}\n`).join(''))
+  expect(reads).toBeLessThan(lines / 10)
 })
