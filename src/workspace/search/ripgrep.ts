@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { isRecord } from '../../tool/json.js'
+import { pauseAfterSmallReads } from '../read-pause.js'
 import { SearchError } from './errors.js'
 
 export type RipgrepOptions = {
@@ -38,10 +38,10 @@ export async function runRipgrep(args: readonly string[], options: RipgrepOption
     const timer = setTimeout(() => stop('deadline'), options.deadlineMs)
     options.signal?.addEventListener('abort', onAbort, { once: true })
     if (options.signal?.aborted) onAbort()
-    const rest = restsBetweenReads(child.stdout)
+    const pause = pauseAfterSmallReads(child.stdout)
     child.stdout.on('data', (chunk: Buffer) => {
       if (stopped !== undefined) return
-      rest()
+      pause(chunk)
       try {
         if (!options.onOutput(chunk)) stop('enough')
       } catch (thrown) {
@@ -68,31 +68,6 @@ export async function runRipgrep(args: readonly string[], options: RipgrepOption
     })
   })
 }
-
-/**
- * Returns a function to call after each read of a long output: the next read then waits for a millisecond. Ripgrep
- * writes once for each file. Without a pause Node reads almost as often, which takes three times as much processor time
- * as what is done with the output. Streams have no option for this, so the handle is used where there is one.
- */
-function restsBetweenReads(output: Readable): () => void {
-  const handle: unknown = Reflect.get(output, '_handle')
-  if (!isRecord(handle)) return () => undefined
-  const { readStop, readStart } = handle
-  if (typeof readStop !== 'function' || typeof readStart !== 'function') return () => undefined
-  let reads = 0
-  const start = () => {
-    if (!output.destroyed) readStart.call(handle)
-  }
-  return () => {
-    reads += 1
-    if (reads <= promptReads) return
-    readStop.call(handle)
-    setTimeout(start, 1)
-  }
-}
-
-/** A short output is read without pauses. */
-const promptReads = 8
 
 /** Returns the path of the binary in the package for this platform. */
 export async function ripgrepPath(): Promise<string> {

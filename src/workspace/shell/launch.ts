@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { messageOf } from '../../tool/errors.js'
+import { pauseAfterSmallReads } from '../read-pause.js'
 import type { CapturedOutput } from './captured-output.js'
 import type { ConfinedLaunch } from './confinement.js'
 import { ShellStartError } from './errors.js'
@@ -147,7 +148,9 @@ function collect(pipe: OutputPipe, output: CapturedOutput): Pick<Running, 'ended
   const { reader } = pipe
   let writing: Promise<void> = Promise.resolve()
   let isWriting = false
+  const pause = pauseAfterSmallReads(reader)
   reader.on('data', (chunk: Buffer) => {
+    pause(chunk)
     const pending = output.append(chunk)
     if (pending === undefined) return
     // Output that arrives faster than it can be written waits in the pipe, not in memory.

@@ -126,6 +126,18 @@ describe('output', () => {
     expect(outcome.output).toBe(text)
   })
 
+  it('reads output that is written line by line in fewer pieces, and completely', async () => {
+    const lines = 20_000
+    let pieces = 0
+    const { output } = await shellWith().run(`for i in {1..${lines}}; do echo $i; done`, {
+      onOutput: () => {
+        pieces += 1
+      },
+    })
+    expect(output).toBe(Array.from({ length: lines }, (_, at) => `${at + 1}\n`).join(''))
+    expect(pieces).toBeLessThan(lines / 40)
+  })
+
   it('keeps the start and the end when it is long, and saves all bytes in a file', async () => {
     const outcome = await shellWith().run(`printf 'first\\377'; yes middle | head -c 300000; printf 'last'`, {
       maxBytes: 1000,
