@@ -112,8 +112,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     experimental: isNative ? { viteModuleRunner: false, nodeLoader: false } : throughVite,
     setupFiles: [
-      'test/support/real-timers.ts',
-      'test/support/keep-ledger.ts',
+      'test/support/before-each-file.ts',
       // `npm run test:times`
       ...(process.env['TEST_TIMES'] === undefined ? [] : ['test/support/cpu-times.ts']),
     ],
