@@ -3,8 +3,8 @@ import { isRecord } from '../tool/json.js'
 
 /** The first reads are not followed by a pause, so that a short output is not delayed. */
 const promptReads = 8
-/** A read of this size comes from a writer that is faster than the reader. */
-const largeBytes = 16_384
+/** A read of this size comes from a program that collects its output itself: a pause would only make it wait. */
+const largeBytes = 4_096
 
 /**
  * Returns a function to call after each read of a process's output: after a small one, the next read waits for a
