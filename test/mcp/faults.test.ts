@@ -25,26 +25,32 @@ const ends = new Set([
 ])
 
 const place = sharedDirectory()
-let shared: { readonly agent: Agent; readonly session: Session } | undefined
-afterAll(() => shared?.agent.close())
+const [workspace, userDir] = [join(place, 'workspace'), join(place, 'user')]
+let agent: Agent
+/** Sessions that no test uses. Most tests run at the same time as others, because they wait for a time limit. */
+const idle: Session[] = []
+beforeAll(async () => {
+  for (const path of [workspace, userDir]) mkdirSync(path)
+  agent = await Agent.create({}, { userDir, env: {} })
+})
+afterAll(() => agent.close())
 
-/** A session that the tests share. It has no server: that of the test before is removed. */
-async function sessionWith(): Promise<Session> {
-  shared ??= await openShared()
-  const { session } = shared
-  for (const { name } of await session.mcpStatus()) await session.removeMcp(name)
-  return session
-}
+/** A test that has a session without a server. The servers that it adds are removed afterwards. */
+const withSession = it.extend<{ readonly session: Session }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which other fixtures are needed
+  session: async ({}, use) => {
+    const session = idle.pop() ?? agent.session(workspace, { sandbox: 'off' })
+    try {
+      await use(session)
+    } finally {
+      for (const { name } of await session.mcpStatus()) await session.removeMcp(name)
+      idle.push(session)
+    }
+  },
+})
 
-async function openShared(): Promise<{ readonly agent: Agent; readonly session: Session }> {
-  const [root, userDir] = [join(place, 'workspace'), join(place, 'user')]
-  for (const path of [root, userDir]) mkdirSync(path)
-  const agent = await Agent.create({}, { userDir, env: {} })
-  return { agent, session: agent.session(root, { sandbox: 'off' }) }
-}
-
-describe('FT-16: a server that cannot be started says why', { timeout: limit }, () => {
-  it.each([
+describe('FT-16: a server that cannot be started says why', { timeout: limit, concurrent: true }, () => {
+  withSession.for<readonly [string, string, RegExp]>([
     [
       'exit-at-start',
       's3cr3t-value',
@@ -59,8 +65,7 @@ describe('FT-16: a server that cannot be started says why', { timeout: limit }, 
     ['error-list', '', /broken list/],
     ['deaf', '', /no answer within 1500 ms/],
     ['slow-start', '60000', /no answer within 1500 ms/],
-  ])('%s', async (fault, extra, words) => {
-    const session = await sessionWith()
+  ])('%s', async ([fault, extra, words], { session }) => {
     const startTimeoutMs = ends.has(fault) ? limit : 1_500
     const error = await session
       .addMcp(badServer(fault, extra, { startTimeoutMs, env: { TOKEN: 's3cr3t-value' } }))
@@ -72,15 +77,14 @@ describe('FT-16: a server that cannot be started says why', { timeout: limit }, 
     expect(await session.readFile('.').catch((thrown: Error) => thrown.name)).toBe('ToolFailedError')
   })
 
-  it('a command that does not exist', async () => {
-    const session = await sessionWith()
+  withSession('a command that does not exist', async ({ session }) => {
     const missing = session.addMcp({ name: 'x', command: '/no/such/program' })
     await expect(missing).rejects.toThrow(/mcp server x is unavailable.*exit code 127/)
   })
 })
 
-describe('FT-16: a call that fails is an error with a message', { timeout: limit }, () => {
-  it.each([
+describe('FT-16: a call that fails is an error with a message', { timeout: limit, concurrent: true }, () => {
+  withSession.for<readonly [string, string, RegExp]>([
     [
       'exit-mid-call',
       's3cr3t-value',
@@ -97,8 +101,7 @@ describe('FT-16: a call that fails is an error with a message', { timeout: limit
     ['error-result', 's3cr3t-value', /it broke .*\[hidden\]/],
     ['tool-error', '', /the disk is full/],
     ['closes-stdout', '', /gave no answer|unavailable/],
-  ])('%s', async (fault, extra, words) => {
-    const session = await sessionWith()
+  ])('%s', async ([fault, extra, words], { session }) => {
     const timeoutMs = ends.has(fault) ? limit : 800
     await session.addMcp(badServer(fault, extra, { timeoutMs, env: { TOKEN: 's3cr3t-value' } }))
     const result = await session.tool('mcp__bad__echo', { message: 'x' })
@@ -107,7 +110,7 @@ describe('FT-16: a call that fails is an error with a message', { timeout: limit
     expect(result.output).not.toContain('\u001b')
   })
 
-  it.each([
+  withSession.for<readonly [string, string]>([
     ['garbage', 'Echo: x'],
     ['stderr-flood', 'Echo: x'],
     ['partial-then-whole', 'Echo: x'],
@@ -116,41 +119,37 @@ describe('FT-16: a call that fails is an error with a message', { timeout: limit
     ['stale', 'Echo: x'],
     ['change-storm', 'Echo: x'],
     ['slow-start', 'Echo: x'],
-  ])('%s has no effect', async (fault, output) => {
-    const session = await sessionWith()
+  ])('%s has no effect', async ([fault, output], { session }) => {
     await session.addMcp(badServer(fault, fault === 'slow-start' ? '500' : ''))
     expect(await session.tool('mcp__bad__echo', { message: 'x' })).toMatchObject({ output, exitCode: 0 })
     expect(await session.tool('mcp__bad__echo', { message: 'x' })).toMatchObject({ output, exitCode: 0 })
   })
 
-  it.each([
+  withSession.for<readonly [string, (output: string) => boolean]>([
     ['huge-result', (output: string) => output.length < 300_000],
     ['many-parts', (output: string) => output.length < 50_000],
     ['odd-content', (output: string) => output.includes('fine') && output.includes('not supported')],
-  ])('%s is limited', async (fault, isFine) => {
-    const session = await sessionWith()
+  ])('%s is limited', async ([fault, isFine], { session }) => {
     await session.addMcp(badServer(fault))
     const { output } = await session.tool('mcp__bad__echo', { message: 'x' })
     expect(isFine(output)).toBe(true)
   })
 })
 
-describe('FT-16: an invalid list', { timeout: limit }, () => {
-  it.each([
+describe('FT-16: an invalid list', { timeout: limit, concurrent: true }, () => {
+  withSession.for<readonly [string, number, string | undefined]>([
     ['endless-pages', 50, 'more than 50 pages'],
     ['same-cursor', 1, 'a page that refers to itself'],
     ['tools-not-a-list', 0, undefined],
     ['bad-schemas', 3, 'left out'],
-  ])('%s is cut off', async (fault, count, problem) => {
-    const session = await sessionWith()
+  ])('%s is cut off', async ([fault, count, problem], { session }) => {
     expect(await session.addMcp(badServer(fault))).toBe(count)
     const [status] = await session.mcpStatus()
     if (problem === undefined) expect(status?.problems).toBeUndefined()
     else expect(status?.problems?.join('\n')).toContain(problem)
   })
 
-  it('a server that invents tools without end is limited to a number', async () => {
-    const session = await sessionWith()
+  withSession('a server that invents tools without end is limited to a number', async ({ session }) => {
     await session.addMcp(badServer('inventive'))
     for (let at = 0; at < 7; at++) await session.refreshMcpTools('bad')
     const [status] = await session.mcpStatus()
@@ -181,8 +180,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     expect(toolResults(server, 4).at(-1)).toBe('1')
   })
 
-  it('includes one that only sends noise', async () => {
-    const session = await sessionWith()
+  withSession.concurrent('includes one that only sends noise', async ({ session }) => {
     const added = await session.addMcp(badServer('garbage-forever')).catch((thrown: Error) => thrown.message)
     if (typeof added === 'string') expect(added).toContain('bytes that are not messages')
     else
@@ -192,8 +190,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
       })
   })
 
-  it('is connected again at once when the host requests it', async () => {
-    const session = await sessionWith()
+  withSession.concurrent('is connected again at once when the host requests it', async ({ session }) => {
     await session.addMcp(badServer('kill-mid-call'))
     await session.tool('mcp__bad__echo', { message: 'x' })
     expect((await session.tool('mcp__bad__echo', { message: 'pid' })).output).toContain('unavailable')
@@ -201,8 +198,7 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     expect((await session.tool('mcp__bad__echo', { message: 'pid' })).output).toMatch(/^\d+$/)
   })
 
-  it('ends a call that is cancelled while the server restarts', async () => {
-    const session = await sessionWith()
+  withSession.concurrent('ends a call that is cancelled while the server restarts', async ({ session }) => {
     await session.addMcp(badServer('slow-start', '2500'))
     await session.disconnectIdleMcp(0)
     const stop = new AbortController()
@@ -234,10 +230,9 @@ describe('FT-16: a server that was lost', { timeout: limit }, () => {
     await slow
   })
 
-  it.each(['change-storm', 'stderr-flood'])(
+  withSession.concurrent.for(['change-storm', 'stderr-flood'])(
     '%s of one server does not delay the answer of another',
-    async (fault) => {
-      const session = await sessionWith()
+    async (fault, { session }) => {
       await session.addMcp({ ...badServer('none'), name: 'good' })
       await session.addMcp(badServer(fault))
       for (let at = 0; at < 30; at++)
