@@ -51,6 +51,8 @@ for (const [at, { who, front, uid }] of users.entries()) {
 
     // Opening a shell takes longer than a command: most tests share the workspace, and with it the shell of the host.
     const shared = sharedDirectory()
+    // The host keeps it open from one workspace to the next: opening a ledger starts two processes.
+    const ledgerDir = join(shared, 'ledger')
     beforeEach(() => useWorkspace(shared))
 
     async function ask(request: HostRequest): Promise<HostLine[]> {
@@ -69,10 +71,10 @@ for (const [at, { who, front, uid }] of users.entries()) {
     /** Gives everything that a test has created to the user of the host. */
     function handOver(): void {
       if (front.length === 0) return
-      chownSync(place, uid, uid)
+      for (const path of [shared, place]) chownSync(path, uid, uid)
       for (const { parentPath, name } of readdirSync(place, { recursive: true, withFileTypes: true })) {
         const path = join(parentPath, name)
-        if (!path.startsWith(join(place, 'ledger'))) lchownSync(path, uid, uid)
+        if (!path.startsWith(ledgerDir)) lchownSync(path, uid, uid)
       }
     }
 
@@ -84,7 +86,7 @@ for (const [at, { who, front, uid }] of users.entries()) {
       handOver()
       const shell = {
         root: given,
-        ledgerDir: join(place, 'ledger'),
+        ledgerDir,
         sandbox: 'required',
         sandboxOptions: { backend },
         ...options,
@@ -188,7 +190,7 @@ for (const [at, { who, front, uid }] of users.entries()) {
         writeFileSync(join(home, name), 'canary-home')
       }
       const { output } = await runOne(
-        `cat "${home}"/.ssh/id_rsa "${home}"/.netrc "${home}"/.npmrc 2>/dev/null; find "${home}" /root /home "${place}/ledger" -type f 2>/dev/null
+        `cat "${home}"/.ssh/id_rsa "${home}"/.netrc "${home}"/.npmrc 2>/dev/null; find "${home}" /root /home "${ledgerDir}" -type f 2>/dev/null
          cat /etc/shadow /etc/gshadow 2>/dev/null; ls -A /etc/ssh 2>/dev/null; grep -l canary-x /proc/[0-9]*/environ 2>/dev/null; echo done`,
       )
       expect(output).toBe('done\n')
@@ -287,7 +289,7 @@ for (const [at, { who, front, uid }] of users.entries()) {
       for (const given of ['/', home, place, '/tmp', '/etc']) {
         const shell = {
           root: given,
-          ledgerDir: join(place, 'ledger'),
+          ledgerDir,
           sandbox: 'required',
           sandboxOptions: { backend },
         } as const

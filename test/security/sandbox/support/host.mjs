@@ -37,20 +37,26 @@ async function serve({ shell: options, env = {}, runs = [], jobs = [], doctor: a
   Object.assign(process.env, env)
   if (asked !== undefined) print({ doctor: await doctor(asked) })
   if (options === undefined) return
-  const shell = await shellWith(options)
-  for (const command of jobs) await shell.start(command)
-  const outcomes = runs.map((run) => (typeof run === 'string' ? shell.run(run) : shell.run(run.command, run)))
-  print({ started: true })
-  for (const outcome of outcomes) print({ outcome: await outcome })
+  const earlier = last
+  const shell = shellWith(options)
+  try {
+    for (const command of jobs) await shell.start(command)
+    const outcomes = runs.map((run) =>
+      typeof run === 'string' ? shell.run(run) : shell.run(run.command, run),
+    )
+    print({ started: true })
+    for (const outcome of outcomes) print({ outcome: await outcome })
+  } finally {
+    // Not before the new one is open: a ledger that both use stays open.
+    if (earlier !== last) await earlier?.shell.close()
+  }
   if (linger) await new Promise((resolve) => setTimeout(resolve, 60_000))
 }
 
 /** @param {import('../../../../src/workspace/shell/local-shell.js').LocalShellOptions} options */
-async function shellWith(options) {
+function shellWith(options) {
   const key = JSON.stringify(options)
-  if (last?.key === key) return last.shell
-  await last?.shell.close()
-  last = { key, shell: createLocalShell(options) }
+  if (last?.key !== key) last = { key, shell: createLocalShell(options) }
   return last.shell
 }
 
