@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -5,10 +6,23 @@ import { FileSessionStore } from '../../src/store/file/file-session-store.js'
 import type { SessionStore } from '../../src/store/session-store.js'
 import { SqliteSessionStore } from '../../src/store/sqlite/sqlite-store.js'
 import { expectWhole, stateOf } from '../persistence/kept.js'
+import { sharedDirectory } from '../support/temporary-directory.js'
 import { Node } from './node.js'
-import { directoryWith } from './support.js'
+import { putFiles } from './support.js'
 
-describe.each<[string, (place: string) => SessionStore]>([
+// Most of the time passes until the next second of a schedule, so the tests run at the same time. A directory of one
+// test would be removed after another one: vitest does not know which of them calls a hook.
+const shared = sharedDirectory()
+
+/** Creates a directory with these files. */
+async function directoryWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const path = join(shared, randomUUID())
+  await mkdir(path)
+  await putFiles(path, files)
+  return path
+}
+
+describe.concurrent.each<[string, (place: string) => SessionStore]>([
   ['file', (place) => new FileSessionStore(place)],
   ['sqlite', (place) => new SqliteSessionStore(place)],
 ])('two nodes on one store "%s"', (backend, openStore) => {
