@@ -1,6 +1,6 @@
 /** Workers as processes. Most commands run in this one: `commands.test.ts` and `guide.test.ts` start them too. */
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../support/postgres.js'
+import { endLease, hasPostgres } from '../support/postgres.js'
 import { place } from './place.js'
 import { cluster, minutes, output } from './support.js'
 
@@ -65,12 +65,13 @@ describe.skipIf(!hasPostgres())('workers as processes', () => {
   it(
     'continue after a pause longer than their lease, without any effect on runs that another worker has taken',
     async () => {
-      const { client, worker, lines, queue } = await cluster({ thinkMs: 50 })
+      const { client, worker, lines, queue, url, schema } = await cluster({ thinkMs: 50 })
       const paused = await worker('--mode', 'full', '--slots', '4')
       const names = ['a', 'b', 'c', 'd']
       const runs = await Promise.all(names.map((name) => client.submit({ prompt: `${name} x6` })))
       await expect.poll(() => lines().length, { timeout: 5 * minutes }).toBeGreaterThan(4)
       paused.child.kill('SIGSTOP')
+      await endLease(url, schema, paused.nodeId)
       const other = await worker('--mode', 'full', '--slots', '4')
       const isCompleted = async (runId: string) => (await client.get(runId))?.state === 'completed'
       for (const { runId } of runs)

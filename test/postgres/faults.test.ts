@@ -15,7 +15,7 @@ import { migrateSchema, schemaSteps } from '../../src/store/postgres/schema.js'
 import type { SessionLog } from '../../src/store/session-store.js'
 import { factor, reportFaults } from '../support/fault-factor.js'
 import { startHost } from '../support/host-process.js'
-import { hasPostgres, postgresSchema, privateServer, runSql } from '../support/postgres.js'
+import { endLease, hasPostgres, postgresSchema, privateServer, runSql } from '../support/postgres.js'
 import { event, numbersIn, opener, startProxy, upTo, writeUntil } from './support.js'
 
 const minutes = 60_000
@@ -73,6 +73,7 @@ describe.skipIf(!hasPostgres())('FT-31: a process that is paused beyond its leas
       onTestFinished(() => void host.child.kill('SIGKILL'))
       const { acknowledged } = await host.next()
       host.child.kill('SIGSTOP')
+      await endLease(url, schema)
       const store = new PostgresSessionStore({ url, schema })
       const log = await openWhenFree(store, 's')
       const before = await numbersIn(store, 's')
@@ -102,13 +103,23 @@ describe.skipIf(!hasPostgres())('FT-32: a database that is restarted', () => {
       const ids = upTo(10).map((index) => `s${index}`)
       const logs = await Promise.all(ids.map((id) => store.open(id, opener())))
       let isOver = false
-      const writing = Promise.all(logs.map((log) => writeUntil(log, () => isOver)))
+      let appends = 0
+      const acknowledged = (): void => void appends++
+      const writing = Promise.all(logs.map((log) => writeUntil(log, () => isOver, acknowledged)))
+      // The waits below end also when a writer has failed, which `await writing` reports.
+      writing.catch(() => {
+        isOver = true
+      })
+      const untilWritten = async (): Promise<void> => {
+        const before = appends
+        while (!isOver && appends < before + 50) await wait(1)
+      }
       for (const how of ['fast', 'immediate', 'fast', 'immediate'] as const) {
-        await wait(200)
+        await untilWritten()
         await server.restart(how)
         await expect(other.open('s0', opener())).rejects.toMatchObject({ code: 'session_locked' })
       }
-      await wait(200)
+      await untilWritten()
       isOver = true
       const counts = await writing
       for (const [index, id] of ids.entries())
