@@ -36,11 +36,13 @@ export const otherPort = 8080
 export async function startNetwork(count: number, databaseSocket: string, otherSocket: string) {
   const id = randomBytes(3).toString('hex')
   const made: string[] = []
+  /** What is done inside of each namespace: one process does all of it. */
+  const inside = new Map<string, string[]>()
   const namespace = (name: string): string => {
     const full = `capstan-${id}-${name}`
     ip('netns', 'add', full)
     made.push(full)
-    ip('-n', full, 'link', 'set', 'lo', 'up')
+    inside.set(full, ['link set lo up'])
     return full
   }
   onTestFinished(() => {
@@ -54,11 +56,14 @@ export async function startNetwork(count: number, databaseSocket: string, otherS
     const [database = '', other = ''] = ['d', 'o'].map((kind, link) => {
       const [here, there] = [`${kind}${at}`, `c${kind}${at}`]
       const net = `10.213.${at * 2 + link}`
-      ip('-n', hub, 'link', 'add', here, 'type', 'veth', 'peer', 'name', there, 'netns', own)
-      ip('-n', hub, 'addr', 'add', `${net}.1/30`, 'dev', here)
-      ip('-n', own, 'addr', 'add', `${net}.2/30`, 'dev', there)
-      ip('-n', hub, 'link', 'set', here, 'up')
-      ip('-n', own, 'link', 'set', there, 'up')
+      inside
+        .get(hub)
+        ?.push(
+          `link add ${here} type veth peer name ${there} netns ${own}`,
+          `addr add ${net}.1/30 dev ${here}`,
+          `link set ${here} up`,
+        )
+      inside.get(own)?.push(`addr add ${net}.2/30 dev ${there}`, `link set ${there} up`)
       return `${net}.1`
     })
     ports.push(
@@ -72,6 +77,12 @@ export async function startNetwork(count: number, databaseSocket: string, otherS
       setDatabaseLink: (state) => ip('-n', hub, 'link', 'set', `d${at}`, state),
     })
   }
+  // The hub comes first: it makes the links.
+  for (const [name, lines] of inside)
+    execFileSync('ip', ['-n', name, '-batch', '-'], {
+      input: lines.join('\n'),
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
   const forwarder = startHost('cluster/network-host.mjs', ports, [], ['ip', 'netns', 'exec', hub])
   onTestFinished(async () => {
     forwarder.child.kill('SIGKILL')

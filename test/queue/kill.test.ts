@@ -12,7 +12,7 @@ import { factor } from '../support/fault-factor.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
 /** In the long form, 10,000 tasks and 200 killed workers. */
-const taskCount = Math.min(10_000, 300 * factor)
+const taskCount = factor === 1 ? 150 : Math.min(10_000, 300 * factor)
 const killCount = Math.min(200, 6 * factor)
 const workerCount = 3
 const token = 'a-token-for-this-test-alone'

@@ -40,8 +40,9 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
     ['long-line', 'it sent a message of more than 1048576 bytes'],
     ['closes-output', 'it closed its output'],
   ])('(%s) refuses the call, whatever onDisconnect says', async (how, why) => {
-    const word = newWord()
-    for (const onDisconnect of ['deny', 'continue'] as const) {
+    // Both sessions spend most of their time on waiting for the supervisor.
+    const both = (['deny', 'continue'] as const).map(async (onDisconnect) => {
+      const word = newWord()
       const transport = badPeer(how, word, { onDisconnect })
       const { session } = await openSession([], { ...all, ahpTransport: transport })
       const said = await outcome(session)
@@ -49,7 +50,8 @@ describe('a supervisor that fails when it is asked', { timeout: limit }, () => {
       expect(said).toContain(why)
       await session.close()
       expect(processesWith(word)).toEqual([])
-    }
+    })
+    await Promise.all(both)
   })
 
   it('can write to its error stream without an effect', async () => {
@@ -348,7 +350,7 @@ describe('no process of a supervisor is left', { timeout: limit }, () => {
   })
 
   it('after the host was killed with SIGKILL', async () => {
-    for (const how of ['allow', 'daemonises']) {
+    const killed = ['allow', 'daemonises'].map(async (how) => {
       const word = newWord()
       const host = startHost('supervise/host.mjs', { how, word })
       await host.next()
@@ -356,7 +358,8 @@ describe('no process of a supervisor is left', { timeout: limit }, () => {
       expect(others).toHaveLength(how === 'daemonises' ? 2 : 1)
       host.child.kill('SIGKILL')
       await eventually(() => processesWith(word).length === 0)
-    }
+    })
+    await Promise.all(killed)
     // One that has nothing else to do ends by itself, and so does its supervisor.
     const word = newWord()
     const host = startHost('supervise/host.mjs', { how: 'allow', word, ends: true })

@@ -49,7 +49,7 @@ describe('the SQLite store', () => {
 
 describe('FT-25: several processes', () => {
   it('are killed anywhere: acknowledged batches are there, and none incomplete', async () => {
-    for (let kill = 0; kill < 8; kill++) {
+    for (let kill = 0; kill < 5; kill++) {
       const child = start(`
         const log = await store.open('s', opener)
         for (let n = ${kill * 100_000}; ; n++) {
@@ -61,7 +61,7 @@ describe('FT-25: several processes', () => {
       let seen = 0
       for await (const line of linesOf(child)) {
         acknowledged = Number(line)
-        if (++seen === 3 + 5 * kill) child.kill('SIGKILL')
+        if (++seen === 3 + 9 * kill) child.kill('SIGKILL')
       }
       await ended
       // Opening takes over at once from a process that ended.
