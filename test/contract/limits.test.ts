@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/agent.js'
 import { createTool } from '../../src/tool/create-tool.js'
+import { overlappingTests } from '../support/overlapping-tests.js'
 import {
   bash,
   calls,
@@ -28,12 +29,14 @@ const wait = createTool({
 const waiting = { tools: [wait], permissionPolicy: { allow: ['wait'] } }
 
 describe('time limits', () => {
+  const it = overlappingTests()
+
   it('maxExecutionTimeMs ends the whole run, and is named in the error', async () => {
     const { server, session } = await openSession(['warm', { stall: true }, 'fine'], {
-      maxExecutionTimeMs: 1_500,
+      maxExecutionTimeMs: 3_000,
     })
     await session.send('w')
-    await expect(session.send('x')).rejects.toThrow(/1500 ms \(maxExecutionTimeMs\)/)
+    await expect(session.send('x')).rejects.toThrow(/3000 ms \(maxExecutionTimeMs\)/)
     expect(await server.requests[1]?.ended).toBe('left')
     expect((await session.send('y')).text).toBe('fine')
   })
@@ -41,7 +44,7 @@ describe('time limits', () => {
   it('maxExecutionTimeMs ends it in the middle of a tool too', async () => {
     const { session } = await openSession([calls(['wait', {}]), 'never', 'fine'], {
       ...waiting,
-      maxExecutionTimeMs: 1_000,
+      maxExecutionTimeMs: 3_000,
     })
     await expect(session.send('x')).rejects.toMatchObject({ code: 'run_timeout' })
     expect(session.history().at(-1)).toMatchObject({ role: 'tool' })
@@ -49,17 +52,17 @@ describe('time limits', () => {
 
   it('roundTimeoutMs ends one round that takes too long, however many there are', async () => {
     const { session } = await openSession([calls(['ls', {}]), calls(['ls', {}]), { stall: true }], {
-      roundTimeoutMs: 1_500,
+      roundTimeoutMs: 3_000,
     })
-    await expect(session.send('x')).rejects.toThrow(/1500 ms \(roundTimeoutMs\)/)
+    await expect(session.send('x')).rejects.toThrow(/3000 ms \(roundTimeoutMs\)/)
   })
 
   it('modelIdleTimeoutMs ends the silence of a model; heartbeats do not count as output', async () => {
     const { server, session } = await openSession(() => ({ stall: true, stallHeartbeatMs: 20 }), {
-      modelIdleTimeoutMs: 500,
+      modelIdleTimeoutMs: 3_000,
       retry: { maxRetries: 0 },
     })
-    await expect(session.send('x')).rejects.toThrow(/500|silen|idle/i)
+    await expect(session.send('x')).rejects.toThrow(/3000|silen|idle/i)
     expect(await (await server.request(0)).ended).toBe('left')
   })
 

@@ -6,11 +6,12 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { scriptedModel } from '../../src/testing/index.js'
 import { until } from '../contract/open-session.js'
 import { processesWith, waitForProcesses } from '../security/sandbox/support/processes.js'
 import { factor } from '../support/fault-factor.js'
+import { overlappingTests } from '../support/overlapping-tests.js'
 import { expectWellFormed, sessionWith } from './support.js'
 
 const allowed = { permissionPolicy: { allow: ['bash'] }, onAsk: () => ({ decision: 'once' as const }) }
@@ -27,9 +28,10 @@ const stubborn: readonly [string, string][] = [
 ]
 
 describe('FT-14: a command that is aborted', () => {
-  it.each(stubborn)(
-    'and %s: ends, with no process left',
-    async (_, command) => {
+  const it = overlappingTests()
+
+  for (const [does, command] of stubborn)
+    it(`and ${does}: ends, with no process left`, async () => {
       const rounds = Math.ceil((10 * Math.min(factor, 20)) / stubborn.length)
       const word = randomUUID()
       const model = scriptedModel((_request, n) =>
@@ -54,10 +56,8 @@ describe('FT-14: a command that is aborted', () => {
         expect(sizeOf(join(root, 'late.txt'))).toBe(written)
         expect((await session.send('Still there?')).text).toBe('Fine.')
       }
-      console.info(`FT-14: ${rounds} aborts of a command that ${_}`)
-    },
-    120_000,
-  )
+      console.info(`FT-14: ${rounds} aborts of a command that ${does}`)
+    })
 
   it('with others at the same time: all of them end together', async () => {
     const word = randomUUID()

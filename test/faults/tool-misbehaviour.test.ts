@@ -8,6 +8,7 @@ import type { AnyTool } from '../../src/tool/contract.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
 import { isEnvelope } from '../../src/tool/envelope.js'
 import { later, ofType } from '../contract/open-session.js'
+import { overlappingTests } from '../support/overlapping-tests.js'
 import { expectWellFormed, outcomeOf, sessionWith } from './support.js'
 
 const anything = { type: 'object' } as const
@@ -193,57 +194,63 @@ describe('FT-15: a tool that', () => {
     expect(isEnvelope(envelope)).toBe(true)
   })
 
-  it.each<[string, (late: Promise<void>) => Promise<unknown>]>([
+  const overlapping = overlappingTests()
+  const lateTools: readonly (readonly [string, (late: Promise<void>) => Promise<unknown>])[] = [
     ['never settles', () => new Promise(() => undefined)],
     ['rejects after its time', (late) => late.then(() => Promise.reject(new Error('late')))],
     ['resolves after its time', (late) => late.then(() => 'late')],
-  ])('%s is abandoned at its time-out, and what it returns later is dropped', async (_, execute) => {
-    const isOver = later()
-    const unhandled: unknown[] = []
-    const note = (error: unknown): void => void unhandled.push(error)
-    process.on('unhandledRejection', note)
-    try {
+  ]
+  for (const [does, execute] of lateTools)
+    overlapping(`${does} is abandoned at its time-out, and what it returns later is dropped`, async () => {
+      const isOver = later()
+      const unhandled: unknown[] = []
+      const note = (error: unknown): void => void unhandled.push(error)
+      process.on('unhandledRejection', note)
+      try {
+        const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
+        const { session } = await sessionWith(model, {
+          builtinTools: false,
+          tools: [misbehaving(() => execute(isOver.promise))],
+          permissionPolicy: { allow: ['odd'] },
+          toolTimeoutMs: 50,
+        })
+        const { result, events } = await outcomeOf(session)
+        expect(result?.text).toBe('Fine.')
+        expect(ofType(events, 'tool_end')[0]?.toolOutput).toContain('50 ms')
+        isOver.resolve()
+        // Node reports rejections before it calls what was set for the next turn of the event loop.
+        for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+        expect(unhandled).toEqual([])
+        expectWellFormed(session)
+      } finally {
+        process.off('unhandledRejection', note)
+      }
+    })
+
+  overlapping(
+    'never settles and ignores the signal is abandoned two seconds after an abort at the latest',
+    async () => {
       const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
+      const hasBegun = later()
+      const neverSettles = (): Promise<never> => {
+        hasBegun.resolve()
+        return new Promise(() => undefined)
+      }
       const { session } = await sessionWith(model, {
         builtinTools: false,
-        tools: [misbehaving(() => execute(isOver.promise))],
+        tools: [misbehaving(neverSettles)],
         permissionPolicy: { allow: ['odd'] },
-        toolTimeoutMs: 50,
       })
-      const { result, events } = await outcomeOf(session)
-      expect(result?.text).toBe('Fine.')
-      expect(ofType(events, 'tool_end')[0]?.toolOutput).toContain('50 ms')
-      isOver.resolve()
-      // Node reports rejections before it calls what was set for the next turn of the event loop.
-      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-      expect(unhandled).toEqual([])
+      const stream = await session.stream('Go.')
+      for await (const event of stream) {
+        if (event.type !== 'tool_execution_start') continue
+        await hasBegun.promise
+        session.cancel()
+      }
       expectWellFormed(session)
-    } finally {
-      process.off('unhandledRejection', note)
-    }
-  })
-
-  it('never settles and ignores the signal is abandoned two seconds after an abort at the latest', async () => {
-    const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])
-    const hasBegun = later()
-    const neverSettles = (): Promise<never> => {
-      hasBegun.resolve()
-      return new Promise(() => undefined)
-    }
-    const { session } = await sessionWith(model, {
-      builtinTools: false,
-      tools: [misbehaving(neverSettles)],
-      permissionPolicy: { allow: ['odd'] },
-    })
-    const stream = await session.stream('Go.')
-    for await (const event of stream) {
-      if (event.type !== 'tool_execution_start') continue
-      await hasBegun.promise
-      session.cancel()
-    }
-    expectWellFormed(session)
-    expect((await session.send('Again?')).text).toBe('Fine.')
-  })
+      expect((await session.send('Again?')).text).toBe('Fine.')
+    },
+  )
 
   it('reports more progress than a reader can handle does not slow the run down', async () => {
     const model = scriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'Fine.'])

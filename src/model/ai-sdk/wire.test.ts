@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { overlappingTests } from '../../../test/support/overlapping-tests.js'
 import type { ServedStep } from '../../testing/model-server/served-step.js'
 import { type ModelServer, startModelServer } from '../../testing/model-server/start-model-server.js'
 import type { CompletionRequest, Message } from '../../tool/completion.js'
@@ -28,7 +29,11 @@ async function open(
   options: Partial<AiSdkModelOptions> = {},
 ): Promise<Model> {
   server = await startModelServer(script)
-  const baseUrl = `${server.url}/${kind === 'google' ? 'v1beta' : 'v1'}`
+  return modelAt(server, kind, options)
+}
+
+function modelAt({ url }: ModelServer, kind: AiSdkKind, options: Partial<AiSdkModelOptions> = {}): Model {
+  const baseUrl = `${url}/${kind === 'google' ? 'v1beta' : 'v1'}`
   return createAiSdkModel({
     provider: kind,
     kind,
@@ -68,6 +73,19 @@ const read = {
   description: 'Reads.',
   parameters: { type: 'object', properties: { path: { type: 'string' } } },
 }
+
+describe('silence, in spite of heartbeats,', () => {
+  const it = overlappingTests()
+
+  for (const kind of kinds)
+    it(`times out on the ${kind} wire`, async () => {
+      const silent = await startModelServer([{ text: 'a b c', stall: 4, stallHeartbeatMs: 10 }])
+      onTestFinished(() => silent.close())
+      const asking = ask(modelAt(silent, kind), {}, { idleTimeoutMs: 1_000, maxAttempts: 1 })
+      await expect(asking).rejects.toMatchObject({ code: 'model_stalled' })
+      expect(await silent.requests[0]?.ended).toBe('left')
+    })
+})
 
 describe.each(kinds)('the %s wire', (kind) => {
   it('streams text, with usage and the reason for the end', async () => {
@@ -284,14 +302,6 @@ describe.each(kinds)('the %s wire', (kind) => {
     await server?.close()
     const dropped = await open(kind, [{ text: 'So far and on and on', dropAfterBytes: 700 }])
     await expect(ask(dropped, {}, { maxAttempts: 1 })).rejects.toBeInstanceOf(ModelError)
-  })
-
-  it('times out on silence, in spite of heartbeats', async () => {
-    const model = await open(kind, [{ text: 'a b c', stall: 4, stallHeartbeatMs: 10 }])
-    await expect(ask(model, {}, { idleTimeoutMs: 1_000, maxAttempts: 1 })).rejects.toMatchObject({
-      code: 'model_stalled',
-    })
-    expect(await server?.requests[0]?.ended).toBe('left')
   })
 
   it('ends with the reason of an abort, and closes the connection', async () => {

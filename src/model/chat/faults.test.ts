@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { overlappingTests } from '../../../test/support/overlapping-tests.js'
 import { ModelError } from '../errors.js'
 import type { ModelCall, ModelEvent, ModelFacts } from '../model.js'
 import { type ChatModelOptions, createChatModel } from './chat-model.js'
@@ -203,6 +204,8 @@ describe('a stream that breaks', () => {
 
 // The limits are long enough for a busy machine, on which the first byte can arrive late.
 describe('silence', () => {
+  const it = overlappingTests()
+
   it('is measured by the model’s output, not by heartbeats or empty deltas', async () => {
     const beats: ReturnType<typeof setInterval>[] = []
     closers.push(() => beats.map((beat) => clearInterval(beat)))

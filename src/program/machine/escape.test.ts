@@ -194,7 +194,7 @@ describe('from inside a program', () => {
     const ended: Record<string, string> = {}
     const timed = (bodies: Readonly<Record<string, string>>, timeoutMs: number) =>
       Object.entries(bodies).map(([name, body]) => ({ name, body, timeoutMs }))
-    const programs = [...timed(exhausting, 1_500), ...timed(endless, 120)].values()
+    const programs = [...timed(exhausting, 1_500), ...timed(endless, 60)].values()
     const work = async (): Promise<void> => {
       for (const { name, body, timeoutMs } of programs) {
         const outcome = await attempt(body, timeoutMs)

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Envelope, errorEnvelope, outputEnvelope } from '../../tool/envelope.js'
 import type { Invocation } from '../../tool/session-services.js'
 import type { ProgramHost } from './host.js'
@@ -6,6 +6,11 @@ import { createProgramMachine, type Program } from './machine.js'
 
 const machine = createProgramMachine()
 afterAll(() => machine.close())
+let busy: Promise<void>
+beforeAll(() => {
+  busy = runOnBusyMachine()
+  busy.catch(() => undefined)
+})
 
 type Answer = (args: Record<string, unknown>, signal: AbortSignal) => unknown
 
@@ -477,37 +482,7 @@ describe('the machine', () => {
     expect(seen).toEqual(Array.from({ length: 6 }, (_, own) => ['undefined', null, ['1'], own]))
   })
 
-  it('reports that it is busy instead of waiting forever, and works again afterwards', async () => {
-    const own = createProgramMachine({ maxThreads: 1, maxWaitMs: 4_000 })
-    let answer: () => void = () => undefined
-    const thinking = new Promise<void>((resolve) => {
-      answer = resolve
-    })
-    let asked: () => void = () => undefined
-    const asks = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    const host: ProgramHost = {
-      async call(_, { watch }) {
-        watch.waiting(true)
-        asked()
-        await thinking
-        return outputEnvelope('yes')
-      },
-    }
-    const asking = own.run({ host, startedAt: 0, source: 'export default (ctx) => ctx.bash("x")' })
-    await asks
-    const source = 'export default () => 1'
-    await expect(own.run({ host, startedAt: 0, source })).rejects.toMatchObject({
-      code: 'program_busy',
-      message: expect.stringContaining('1 of 1 in use'),
-    })
-    const next = own.run({ host, startedAt: 0, source })
-    answer()
-    expect(await asking).toMatchObject({ ok: true, result: 'yes' })
-    expect(await next).toMatchObject({ ok: true, result: 1 })
-    await own.close()
-  })
+  it('reports that it is busy instead of waiting forever, and works again afterwards', () => busy)
 
   it('ends its programs when it is closed, and accepts no more', async () => {
     const own = createProgramMachine({ maxThreads: 1 })
@@ -529,3 +504,41 @@ describe('the machine', () => {
     await expect(own.run({ ...given, source: '' })).rejects.toMatchObject({ code: 'program_closed' })
   })
 })
+
+/**
+ * What a machine does whose only thread is in use. It waits for four seconds, so it starts before the first test. A
+ * program that waits for a thread must get it sooner than that, also on a busy machine.
+ */
+async function runOnBusyMachine(): Promise<void> {
+  const own = createProgramMachine({ maxThreads: 1, maxWaitMs: 4_000 })
+  let answer: () => void = () => undefined
+  const thinking = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  let asked: () => void = () => undefined
+  const asks = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  const host: ProgramHost = {
+    async call(_, { watch }) {
+      watch.waiting(true)
+      asked()
+      await thinking
+      return outputEnvelope('yes')
+    },
+  }
+  const asking = own.run({ host, startedAt: 0, source: 'export default (ctx) => ctx.bash("x")' })
+  await asks
+  const source = 'export default () => 1'
+  // Not `expect(…).rejects`: the first test would wait for it.
+  const refusal: unknown = await own.run({ host, startedAt: 0, source }).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({
+    code: 'program_busy',
+    message: expect.stringContaining('1 of 1 in use'),
+  })
+  const next = own.run({ host, startedAt: 0, source })
+  answer()
+  expect(await asking).toMatchObject({ ok: true, result: 'yes' })
+  expect(await next).toMatchObject({ ok: true, result: 1 })
+  await own.close()
+}

@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { overlappingTests } from '../../support/overlapping-tests.js'
 import { openPlace } from '../drive.js'
 import { keys, sitDown } from './virtual-terminal.js'
 
@@ -9,6 +10,8 @@ const ready = 'no, with a'
 const edit = { name: 'edit', args: { file_path: 'a.txt', old_string: 'nine', new_string: 'twelve' } }
 
 describe('an interactive session', () => {
+  const it = overlappingTests()
+
   it('streams an answer with its markdown, and shows its cost', async () => {
     const place = await openPlace()
     const { flags } = await place.model(() => ({
@@ -29,29 +32,31 @@ describe('an interactive session', () => {
     expect(person.isRaw()).toBe(false)
   })
 
-  it.each([
+  const decisions = [
     { key: 'y', becomes: 'twelve\n', shows: '→ yes, once' },
     { key: 's', becomes: 'twelve\n', shows: '→ yes, in this session: edit(a.txt)' },
     { key: 'a', becomes: 'twelve\n', shows: '→ yes, always in this project: edit(a.txt)' },
     { key: 'n', becomes: 'nine\n', shows: '→ no' },
     { key: '\u001b', becomes: 'nine\n', shows: '→ no' },
     { key: keys.down + keys.enter, becomes: 'twelve\n', shows: '→ yes, once' },
-  ])('shows what an edit would change and waits for a decision: $key', async ({ key, becomes, shows }) => {
-    const place = await openPlace({ 'a.txt': 'nine\n' })
-    const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
-    const person = sitDown(place, flags)
-    person.press(`Go${keys.enter}`)
-    await person.sees(ready)
-    expect(person.screen()).toContain('  -nine\n  +twelve')
-    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
-    person.press(keys.enter)
-    person.press(key)
-    await person.sees('Done.')
-    expect(person.screen()).toContain(shows)
-    expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe(becomes)
-    person.press(keys.ctrlD)
-    await person.left
-  })
+  ]
+  for (const { key, becomes, shows } of decisions)
+    it(`shows what an edit would change and waits for a decision: ${JSON.stringify(key)}`, async () => {
+      const place = await openPlace({ 'a.txt': 'nine\n' })
+      const { flags } = await place.model([{ toolCalls: [edit] }, 'Done.'])
+      const person = sitDown(place, flags)
+      person.press(`Go${keys.enter}`)
+      await person.sees(ready)
+      expect(person.screen()).toContain('  -nine\n  +twelve')
+      expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe('nine\n')
+      person.press(keys.enter)
+      person.press(key)
+      await person.sees('Done.')
+      expect(person.screen()).toContain(shows)
+      expect(readFileSync(join(place.root, 'a.txt'), 'utf8')).toBe(becomes)
+      person.press(keys.ctrlD)
+      await person.left
+    })
 
   it('prints a link to the inspector, also after it could not start, and leaves without errors', async () => {
     const place = await openPlace()
@@ -391,30 +396,31 @@ describe('an interactive session', () => {
     await person.left
   })
 
-  it.each([28, 44, 120])('fits into %i columns, also with wide characters', async (columns) => {
-    const place = await openPlace({ 'a.txt': 'nine\n' })
-    const text =
-      '船は十二ノットで進む。🚢 The ship sails at twelve knots, says everybody who knows.\n\n| 名前 | value |\n|---|---|\n| 速度 | twelve knots |\n'
-    const { flags } = await place.model([{ toolCalls: [edit] }, { text, deltas: 3 }])
-    const person = sitDown(place, flags, { columns })
-    person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
-    await person.sees(ready)
-    // The rule that the user can approve is shown in full.
-    expect(person.screen()).toMatch(
-      columns < 60 ? /"s" and "a" add the rule:\n {4}edit\(a\.txt\)\n/ : /project: edit\(a\.txt\)\n/,
-    )
-    person.press('y')
-    await person.sees(/\d rounds/)
-    expect(person.screen()).not.toContain('\n\n\n')
-    expect(person.screen()).toContain('› 船の速は？')
-    // The terminal had to break no line: the command breaks lines, at spaces.
-    expect(person.screen().replaceAll('\n', ' ').replaceAll(/ +/g, ' ')).toContain(
-      'The ship sails at twelve knots, says everybody who knows.',
-    )
-    expect(person.screen().match(/no, with a reason|› 船/g)).toEqual(['› 船'])
-    person.press(keys.ctrlD)
-    await person.left
-  })
+  for (const columns of [28, 44, 120])
+    it(`fits into ${columns} columns, also with wide characters`, async () => {
+      const place = await openPlace({ 'a.txt': 'nine\n' })
+      const text =
+        '船は十二ノットで進む。🚢 The ship sails at twelve knots, says everybody who knows.\n\n| 名前 | value |\n|---|---|\n| 速度 | twelve knots |\n'
+      const { flags } = await place.model([{ toolCalls: [edit] }, { text, deltas: 3 }])
+      const person = sitDown(place, flags, { columns })
+      person.press(`船の速度は？${keys.left}${keys.left}${keys.backspace}${keys.enter}`)
+      await person.sees(ready)
+      // The rule that the user can approve is shown in full.
+      expect(person.screen()).toMatch(
+        columns < 60 ? /"s" and "a" add the rule:\n {4}edit\(a\.txt\)\n/ : /project: edit\(a\.txt\)\n/,
+      )
+      person.press('y')
+      await person.sees(/\d rounds/)
+      expect(person.screen()).not.toContain('\n\n\n')
+      expect(person.screen()).toContain('› 船の速は？')
+      // The terminal had to break no line: the command breaks lines, at spaces.
+      expect(person.screen().replaceAll('\n', ' ').replaceAll(/ +/g, ' ')).toContain(
+        'The ship sails at twelve knots, says everybody who knows.',
+      )
+      expect(person.screen().match(/no, with a reason|› 船/g)).toEqual(['› 船'])
+      person.press(keys.ctrlD)
+      await person.left
+    })
 
   it('redraws when the size of the terminal changes', async () => {
     const place = await openPlace({ 'a.txt': 'nine\n' })
