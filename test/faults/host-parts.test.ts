@@ -10,7 +10,7 @@ import type { SessionOptions } from '../../src/session/options.js'
 import type { Session } from '../../src/session/session.js'
 import { scriptedModel } from '../../src/testing/index.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
-import { collect, ofType } from '../contract/open-session.js'
+import { collect, later, ofType } from '../contract/open-session.js'
 import { expectWellFormed, type Outcome, outcomeOf, sessionWith } from './support.js'
 
 const echo = createJsonTool<{ word?: string }>({
@@ -21,7 +21,12 @@ const echo = createJsonTool<{ word?: string }>({
 })
 /** What is broken is broken only as long as this says so. */
 type Fault = { on: boolean }
-const never = (): Promise<never> => new Promise(() => undefined)
+/** Resolved when a part has been called that never answers. */
+let wasReached = later()
+const never = (): Promise<never> => {
+  wasReached.resolve()
+  return new Promise(() => undefined)
+}
 const broken = (): never => {
   throw new Error('the host broke')
 }
@@ -60,9 +65,10 @@ async function withFault(
 /** Runs into a part that never answers, and cancels. */
 async function cancelled(options: (fault: Fault) => SessionOptions): Promise<void> {
   const fault = { on: true }
+  wasReached = later()
   const session = await open(options(fault))
   const sending = outcomeOf(session)
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await Promise.race([wasReached.promise, sending])
   expect(session.cancel()).toBe(true)
   const outcome = await sending
   expect(outcome.error?.code).toBe('cancelled')
@@ -330,8 +336,9 @@ describe('a command that', () => {
   it('never answers is stopped by cancelling', async () => {
     const session = await open({})
     session.registerCommand('odd', 'Odd.', never, 60_000)
+    wasReached = later()
     const sending = outcomeOf(session, '/odd')
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await wasReached.promise
     session.cancel()
     await sending
     expect((await session.send('Go.')).text).toBe('Fine.')
