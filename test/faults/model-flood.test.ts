@@ -190,7 +190,8 @@ describe.each<[string, readonly (readonly [api: string, name: string])[]]>([
     expect(end?.['live']).toBeLessThan(maxLiveMb)
     expect(end?.['resident']).toBeLessThan(maxResidentMb)
     expect(end?.['left']).toBeLessThan(maxLeftMb)
-    // Timers ran all the while. Headers that are too long, and an error, may end the request before a timer is due.
-    if (api === 'chat' && !/^(headers|an error)/.test(name)) expect(end?.['ticks']).toBeGreaterThan(0)
+    // Timers ran all the while. The other floods can reach their limit before a timer is due.
+    if (api === 'chat' && /^(text in|comments|events that|blanks|a gzip|a brotli)/.test(name))
+      expect(end?.['ticks']).toBeGreaterThan(0)
   })
 })
