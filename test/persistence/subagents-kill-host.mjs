@@ -36,7 +36,6 @@ function parentStep(history) {
 const model = scriptedModel(({ chatHistory }) => {
   const [first] = chatHistory.filter(({ role }) => role === 'user')
   const asked = textOf(first)
-  say({ asked })
   if (asked.includes('Hand it on.')) return parentStep(chatHistory)
   if (chatHistory.some(({ role }) => role === 'tool')) return 'done'
   const call = (name, args) => ({ toolCalls: [{ name, args }] })

@@ -1,8 +1,7 @@
 /**
  * A process whose session has subagents at work, on two levels and in the background, is killed with SIGKILL at a
- * random moment; another resumes, and is killed too, until the work is done. Short form: 4 kills with each store, all
- * after the first request; `FAULT_FACTOR=15` makes it 60, at any moment. `FAULT_SEED` repeats a sequence of moments, as
- * far as the machine repeats itself.
+ * random moment; another resumes, and is killed too, until the work is done. Short form: 4 kills with each store;
+ * `FAULT_FACTOR=15` makes it 60. `FAULT_SEED` repeats a sequence of moments, as far as the machine repeats itself.
  */
 import { randomInt } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -28,15 +27,13 @@ type Life = { readonly killed: boolean; readonly before: readonly Known[]; reado
 
 async function live(order: object, killAfterMs: number): Promise<Life> {
   const host = startHost('persistence/subagents-kill-host.mjs', order)
-  let timer: NodeJS.Timeout | undefined
+  await host.next().catch(() => undefined)
+  const timer = setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
   let before: readonly Known[] = []
   let text: string | undefined
   for (;;) {
     const line = await host.next().catch(() => undefined)
     if (line === undefined) break
-    // The short form has no kill to spare for a process whose session has no task yet.
-    if (line[factor === 1 ? 'asked' : 'ready'] !== undefined)
-      timer ??= setTimeout(() => host.child.kill('SIGKILL'), killAfterMs)
     if (line['before'] !== undefined) before = line['before'] as readonly Known[]
     if (line['text'] !== undefined) text = String(line['text'])
   }
@@ -68,7 +65,7 @@ describe.skipIf(process.platform !== 'linux').each<[string, (place: string) => S
         let text: string | undefined
         for (let lives = 0; text === undefined; lives++) {
           expect(lives, 'it never came to its end').toBeLessThan(100)
-          const longest = (factor === 1 ? 150 : 600) * (1 + lives / 10)
+          const longest = 600 * (1 + lives / 10)
           const life = await live(
             order,
             figures.kills < kills || figures.cutOff === 0 ? random() * longest : 600_000,
