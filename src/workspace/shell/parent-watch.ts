@@ -85,12 +85,12 @@ file=$1 token=$2 private=$3 mark=$4
 trap '' HUP INT TERM QUIT PIPE
 while read -r word; do [ "$word" = bye ] && exit 0; done
 
-fields() { # of /proc/$1/stat: state ppid pgrp start
+fields() { # of /proc/$1/stat: state ppid pgrp threads start
   read -r line 2>/dev/null < "/proc/$1/stat" || return 1
   rest=\${line##*) }
   [ "$rest" != "$line" ] || return 1
   set -- $rest
-  state=$1 ppid=$2 pgrp=$3
+  state=$1 ppid=$2 pgrp=$3 threads=\${18}
   shift 19
   start=$1
 }
@@ -102,15 +102,26 @@ while read -r kind pid began; do
   groups="$groups$pid "
 done < "$file"
 
+# A process whose first thread has ended looks like one that was killed and is not reaped yet.
+alive() {
+  fields "$1" || return 1
+  case $state in Z|X) [ "$threads" -gt 1 ] ;; esac
+}
+
 marked() {
   found=' '
   for path in $(grep -lsF -- "$token" /proc/[0-9]*/environ); do
     path=\${path#/proc/}
     found="$found\${path%/environ} "
   done
+  for path in $(grep -lsE '^State:[[:space:]]+Z' /proc/[0-9]*/status); do
+    path=\${path%/status}
+    grep -qsF -- "$token" "$path"/task/[0-9]*/environ && found="$found\${path#/proc/} "
+  done
   [ -n "$mark" ] || return 0
   for path in $(grep -lsE -- "^Max file locks +$mark[0-9]{6} " /proc/[0-9]*/limits); do
     path=\${path#/proc/} path=\${path%/limits}
+    alive "$path" || continue
     case $found in *" $path "*) ;; *) found="$found$path " ;; esac
   done
 }
@@ -124,8 +135,7 @@ end() {
 table=
 for path in /proc/[0-9]*; do
   pid=\${path#/proc/}
-  fields "$pid" || continue
-  case $state in Z|X) ;; *) table="$table $pid:$ppid:$pgrp" ;; esac
+  alive "$pid" && table="$table $pid:$ppid:$pgrp"
 done
 marked
 grew=1
@@ -147,6 +157,8 @@ while [ $round -lt 200 ]; do
   marked
   [ "$found" = ' ' ] && break
   end
+  # A process in the middle of a system call ends a little later.
+  [ $round -lt 3 ] || sleep 0.01 2>/dev/null || sleep 1
 done
 
 others=$(dirname "$file")

@@ -50,12 +50,15 @@ export class ProcessSnapshot {
   }
 
   /** Whether the environment at the start of the process contains the word. False for processes of other users. */
-  carriesWord({ pid, ppid }: ProcessEntry, word: string): boolean {
+  carriesWord({ pid, ppid, state }: ProcessEntry, word: string): boolean {
     // The kernel's own threads have no environment.
     if (ppid === 2) return false
     let environment = this.#environments.get(pid)
     if (environment === undefined) {
-      environment = textIfReadable(`/proc/${pid}/environ`) ?? ''
+      // Once the first thread has ended, only the others have an environment.
+      const threads = state === 'Z' ? namesIfReadable(`/proc/${pid}/task`) : undefined
+      const places = threads?.map((thread) => `${pid}/task/${thread}`) ?? [String(pid)]
+      environment = places.map((place) => textIfReadable(`/proc/${place}/environ`) ?? '').join('')
       this.#environments.set(pid, environment)
     }
     return environment.includes(word)
@@ -109,8 +112,10 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   // The process chooses the name in parentheses, which can be any text: fields are counted after the last `)`.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state = '', ppid, pgid] = fields
-  const startTime = fields[19]
-  if (startTime === undefined || state === 'Z' || state === 'X') return undefined
+  const [threads, startTime] = [Number(fields[17]), fields[19]]
+  // A process whose first thread has ended before the others looks like a zombie.
+  const hasEnded = state === 'X' || (state === 'Z' && !(threads > 1))
+  if (startTime === undefined || hasEnded) return undefined
   return { pid, ppid: Number(ppid), pgid: Number(pgid), state, startTime }
 }
 

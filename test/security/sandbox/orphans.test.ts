@@ -1,14 +1,16 @@
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { sweepLedgers } from '../../../src/workspace/shell/sweep.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { type HostRequest, startHost } from './support/host.js'
-import { describeWithBubblewrap } from './support/needs-bubblewrap.js'
-import { processesWith, waitForProcesses } from './support/processes.js'
+import { describeWithBubblewrap, describeWithEachSandbox } from './support/needs-bubblewrap.js'
+import { processesWith, waitForProcesses, withoutFirstThread } from './support/processes.js'
 
 let compiled: ReturnType<typeof compileShell>
 let place: string
@@ -29,6 +31,8 @@ const clingers = [
   `trap '' TERM HUP INT; while :; do sleep 1; done`,
   '(setsid bash -c "trap \'\' TERM HUP; exec sleep 300" >/dev/null 2>&1 &); exec sleep 300',
 ]
+
+const hasThreads = spawnSync('perl', ['-Mthreads', '-e', '1']).status === 0
 
 async function killHostWhileRunning(
   request: HostRequest,
@@ -66,6 +70,10 @@ describe('a host that is killed with SIGKILL (SEC-132, I5)', () => {
     const { word } = await killHostWhileRunning({ shell, jobs: clingers, linger: true }, 12)
     expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
   })
+
+  it.runIf(hasThreads)('leaves no process whose first thread has ended', () =>
+    leavesNoneWithoutFirstThread('off'),
+  )
 
   it('leaves no file either', async () => {
     const ledgerDir = join(place, 'ledger')
@@ -125,6 +133,32 @@ describeWithBubblewrap('a host with a sandbox that is killed with SIGKILL (SEC-1
     await expect.poll(() => readdirSync(root)).toEqual([])
   })
 })
+
+describeWithEachSandbox('a host with a sandbox that is killed with SIGKILL', (backend) => {
+  it.runIf(hasThreads)('leaves no process whose first thread has ended', () =>
+    leavesNoneWithoutFirstThread(backend),
+  )
+})
+
+/** Such a process looks like a zombie, and only its other threads have an environment. */
+async function leavesNoneWithoutFirstThread(sandbox: LocalShellOptions['sandbox']): Promise<void> {
+  const root = join(place, 'work')
+  mkdirSync(root)
+  const word = randomUUID()
+  const exit = process.arch === 'arm64' ? 93 : 60
+  const program = `perl -Mthreads -e 'threads->create(sub { sleep 300 }); syscall(${exit}, 0)'`
+  const shell = { root, ledgerDir: join(place, 'ledger'), sandbox, env: { ORPHAN_WORD: word } }
+  const jobs = [`(setsid ${program} >/dev/null 2>&1 &); sleep 300`]
+  const host = startHost(compiled.directory, { shell, jobs, linger: true })
+  try {
+    const isThere = (): boolean => processesWith(word).some((line) => line.endsWith(withoutFirstThread))
+    await expect.poll(isThere).toBe(true)
+  } finally {
+    host.kill('SIGKILL')
+    await once(host, 'exit')
+  }
+  expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
+}
 
 function watchersOf(ledgerDir: string): number[] {
   return readdirSync('/proc').flatMap((name) => {

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
+/** Takes the place of the arguments of a process that only has other threads. */
+export const withoutFirstThread = '(its first thread has ended)'
+
 /**
  * Living processes whose environment or arguments hold the word: read from the kernel, not asked of the code under
  * test.
@@ -10,8 +13,14 @@ export function processesWith(word: string): string[] {
     if (!/^[0-9]+$/.test(name)) return []
     try {
       const line = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
-      // A thread of the kernel, or a process that has ended: they have no environment either.
-      if (line === '') return []
+      // A thread of the kernel, a process that has ended, or one whose first thread has: only its others are read.
+      if (line === '') {
+        const threads = readdirSync(`/proc/${name}/task`).filter((thread) => thread !== name)
+        const isFound = threads.some((thread) =>
+          readFileSync(`/proc/${name}/task/${thread}/environ`, 'latin1').includes(word),
+        )
+        return isFound ? [`${name} ${withoutFirstThread}`] : []
+      }
       // The test's own host has the word in its arguments, as an order.
       if (line.includes('host.mjs')) return []
       if (!line.includes(word) && !readFileSync(`/proc/${name}/environ`, 'latin1').includes(word)) return []
