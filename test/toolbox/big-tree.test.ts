@@ -62,7 +62,10 @@ describe(`a tree of ${fileCount} files with link loops`, () => {
 
   it('ends at the deadline, with the results so far and a note', async () => {
     for (const tool of [grepTool, globTool]) {
-      const envelope = await tool.execute({ pattern: 'needle' }, lend(1))
+      let envelope = await tool.execute({ pattern: 'needle' }, lend(1))
+      // On a busy machine a search can end before this process runs again and its timer is due.
+      for (let tries = 0; tries < 20 && envelope.metadata['incomplete'] === undefined; tries++)
+        envelope = await tool.execute({ pattern: 'needle' }, lend(1))
       expect(headOf(envelope)).toContain('Incomplete: The search was stopped after 1 ms')
       expect(envelope.metadata['incomplete']).toBeDefined()
     }
