@@ -90,8 +90,6 @@ async function byStore(place, durability, { store, bytes }) {
       let open = true
       return {
         append: (n) => log.append(round(n)),
-        appendMany: (from, count) =>
-          log.append(Array.from({ length: count }, (_, at) => round(from + at)).flat()),
         ...(bytes && { bytes: () => bytes(id) }),
         async close() {
           if (open) await log.close()

@@ -105,6 +105,44 @@ describe('a damaged log', () => {
     }
   })
 
+  it('in a batch that is longer than what is read at once, returns every batch before it', async () => {
+    const { store, path, bytes } = await damagedStore()
+    const before = batches.flat()
+    const long = [part(8, 'a'.repeat(700_000)), part(9, 'b'.repeat(1_500_000)), part(10, 'c'.repeat(700_000))]
+    const after = Array.from({ length: 3 }, (_, at) => part(11 + at, 'd'.repeat(500_000)))
+    const log = await store.open('s', opener)
+    await log.append(long)
+    const end = readFileSync(path).length
+    for (const record of after) await log.append([record])
+    await log.close()
+    const whole = readFileSync(path)
+    expect(await store.read('s')).toEqual({ records: [...before, ...long, ...after] })
+    const secondLine = whole.indexOf('\n', bytes.length) + 1
+    const thirdLine = whole.indexOf('\n', secondLine) + 1
+    for (const [start, at] of [
+      [bytes.length, bytes.length + 1_000],
+      [secondLine, secondLine + 1_200_000],
+      [thirdLine, thirdLine + 690_000],
+    ] as const) {
+      for (const length of [whole.length, end, end - 10]) {
+        const damaged = Buffer.from(whole.subarray(0, length))
+        damaged[at] = 0x41
+        writeFileSync(path, damaged)
+        const stored = await store.read('s')
+        expect(stored?.records).toEqual(before)
+        // Of a last line that is cut off, only the lines before it can be checked.
+        if (length >= end || start < thirdLine)
+          expect(stored?.damage).toContain(`the line at byte ${start} does not fit its checksum`)
+      }
+    }
+    for (const length of [secondLine, secondLine + 1_000_000, thirdLine, thirdLine + 1]) {
+      writeFileSync(path, whole.subarray(0, length))
+      const stored = await store.read('s')
+      expect(stored?.records).toEqual(before)
+      expect(stored?.damage).toContain('its last lines are cut off')
+    }
+  })
+
   it('with lines lost, repeated or reordered, is reported as damaged', async () => {
     const { store, path, bytes } = await damagedStore()
     const lines = bytes.toString().split('\n').slice(0, -1)

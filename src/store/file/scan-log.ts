@@ -21,6 +21,8 @@ export class LogScan implements LogEnd {
   problem: string | undefined
   readonly #sessionId: string
   readonly #options: ScanOptions
+  /** The length of the bytes at the end that were examined before, and belong to a batch that had not ended. */
+  #unfinished = 0
 
   constructor(sessionId: string, options: ScanOptions) {
     this.#sessionId = sessionId
@@ -30,8 +32,16 @@ export class LogScan implements LogEnd {
 
   /** Reads the complete batches at the beginning of these bytes and returns their length in bytes. */
   take(bytes: Buffer): number {
-    const end = lastBatchEnd(bytes)
-    return end >= 0 && this.#takeBatches(bytes, 0, end) ? end + 1 : this.#takeUpToProblem(bytes)
+    const end = lastBatchEnd(bytes, this.#unfinished)
+    if (end >= 0) {
+      this.#unfinished = 0
+      return this.#takeBatches(bytes, 0, end) ? end + 1 : this.#takeUpToProblem(bytes)
+    }
+    const lastLineEnd = bytes.lastIndexOf(newline)
+    if (lastLineEnd >= 0 && checkedSeal(bytes, 0, lastLineEnd, this.checksum) < 0)
+      return this.#takeUpToProblem(bytes)
+    this.#unfinished = lastLineEnd + 1
+    return 0
   }
 
   /** Ends the scan with this many unread bytes. */
@@ -111,9 +121,9 @@ export type ScanOptions = {
 const newline = 0x0a
 const sessionMark = Buffer.from('"type":"session"')
 
-/** Returns the newline that ends the last complete batch; -1 when there is none. */
-function lastBatchEnd(bytes: Buffer): number {
-  for (let end = bytes.lastIndexOf(newline); end >= 0; ) {
+/** Returns the newline that ends the last complete batch at or after `from`; -1 when there is none. */
+function lastBatchEnd(bytes: Buffer, from: number): number {
+  for (let end = bytes.lastIndexOf(newline); end >= from; ) {
     const before = end === 0 ? -1 : bytes.lastIndexOf(newline, end - 1)
     if (moreAfter(bytes, before + 1) === 0) return end
     end = before
