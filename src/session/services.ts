@@ -88,6 +88,7 @@ let known: readonly (readonly [string, CreateService])[] | undefined
 function toolServices(kernel: SessionKernel, outer: RuntimeRequest, gate: () => Gate): RuntimeTools {
   return {
     hidden: () => kernel.tools.hidden(),
+    searchable: () => kernel.tools.searchable(),
     offer: (names) => kernel.tools.offer(names),
     hasDataForm: (tool) => dataFormOf(kernel, tool) !== undefined,
     callAll: (invocations, options = {}) =>

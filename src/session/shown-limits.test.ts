@@ -14,7 +14,7 @@ describe('the tools that a model is shown directly', () => {
   it('are all of the built-in ones, however many there are', () => {
     const limits = shownLimits('auto', isBuiltin, () => window(10))
     expect(limits.fit(tools(500, 'builtin'), () => [])).toBe(true)
-    expect(limits.isSure(tools(500, 'builtin'))).toBe(true)
+    expect(limits.basis(tools(500, 'builtin'))).toBe('')
   })
 
   it('are 20 of the host, of any size, including those that are shown already', () => {
@@ -23,7 +23,6 @@ describe('the tools that a model is shown directly', () => {
     expect(limits.fit(tools(21), () => [])).toBe(false)
     expect(limits.fit(tools(1, 'more'), () => tools(20))).toBe(false)
     expect(limits.fit(tools(1, 'more'), () => tools(20, 'builtin'))).toBe(true)
-    expect([limits.isSure(tools(20)), limits.isSure(tools(21))]).toEqual([true, false])
   })
 
   it('are more when they take at most a tenth of the context window', () => {
@@ -34,10 +33,19 @@ describe('the tools that a model is shown directly', () => {
     expect(shownLimits('auto', isBuiltin, () => window(20_000, true)).fit(tools(30), () => [])).toBe(true)
   })
 
+  it('depend on the context window and the mode, unless there are few', () => {
+    const basis = (mode: 'auto' | 'always', contextTokens: number, count: number): string =>
+      shownLimits(mode, isBuiltin, () => window(contextTokens)).basis(tools(count))
+    expect(basis('auto', 10, 20)).toBe(basis('always', 20, 20))
+    expect(basis('auto', 10, 21)).toBe(basis('auto', 10, 22))
+    expect(basis('auto', 10, 21)).not.toBe(basis('auto', 20, 21))
+    expect(basis('auto', 10, 21)).not.toBe(basis('always', 10, 21))
+  })
+
   it('are all of them when tool search is off', () => {
     for (const limits of [shownLimits('never', isBuiltin, () => window(10)), allShown]) {
       expect(limits.fit(tools(500), () => [])).toBe(true)
-      expect(limits.isSure(tools(500))).toBe(true)
+      expect(limits.basis(tools(500))).toBe('')
     }
   })
 })

@@ -9,11 +9,11 @@ export type ToolSearchMode = 'auto' | 'always' | 'never'
 export type ShownLimits = {
   /** Whether these tools can be shown in addition to those already shown. */
   fit(added: readonly AnyTool[], shown: () => readonly AnyTool[]): boolean
-  /** Whether all of these are shown with any model. */
-  isSure(tools: readonly AnyTool[]): boolean
+  /** What decides about these tools besides themselves: sessions with the same tools and basis show the same ones. */
+  basis(tools: readonly AnyTool[]): string
 }
 
-export const allShown: ShownLimits = { fit: () => true, isSure: () => true }
+export const allShown: ShownLimits = { fit: () => true, basis: () => '' }
 
 /** The number of tools that are shown directly, whatever their size. */
 const maxShown = 20
@@ -58,7 +58,12 @@ class LimitsByKind implements ShownLimits {
     return all.length <= maxShown || tokensOf(all) <= windowOf(this.#facts()) * maxShare
   }
 
-  isSure(tools: readonly AnyTool[]): boolean {
+  basis(tools: readonly AnyTool[]): string {
+    return this.#areAlwaysShown(tools) ? '' : `${this.#mode} ${windowOf(this.#facts())}`
+  }
+
+  /** Whether all of these are shown with any model. */
+  #areAlwaysShown(tools: readonly AnyTool[]): boolean {
     if (this.#mode === 'never') return true
     return (['server', 'host'] as const).every((kind) => {
       const { length } = this.#counted(kind, tools)

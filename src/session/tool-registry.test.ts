@@ -74,6 +74,53 @@ describe('the tools of a session', () => {
     expect(new ToolRegistry(tools, search).names()).toEqual(['t0', 't1', 't2'])
   })
 
+  it('are shared with those that are hidden, by sessions whose models can read as much', () => {
+    const tools = many(maxShown + 2)
+    const one = new ToolRegistry(tools, search, [], limits)
+    const other = new ToolRegistry(tools, search, [], limits)
+    expect(other.hidden()).toBe(one.hidden())
+    const all = shownLimits(
+      'auto',
+      () => false,
+      () => ({ contextTokens: 1_000_000 }),
+    )
+    expect(new ToolRegistry(tools, search, [], all).hidden()).toEqual([])
+    one.offer([`t${maxShown}`])
+    expect(other.isShown(`t${maxShown}`)).toBe(false)
+    expect(namesOf(other.hidden())).toHaveLength(2)
+  })
+
+  it('that can be searched are the same list until tools are added or removed', () => {
+    const tools = new ToolRegistry(many(maxShown + 3), search, [], limits)
+    const searchable = tools.searchable()
+    expect(namesOf(searchable)).toEqual(namesOf(tools.hidden()))
+    tools.offer([`t${maxShown + 1}`])
+    expect(namesOf(tools.hidden())).toEqual([`t${maxShown}`, `t${maxShown + 2}`])
+    expect(tools.searchable()).toBe(searchable)
+    tools.add(tool('new', 'a new one'))
+    expect(namesOf(tools.searchable())).toEqual([`t${maxShown}`, `t${maxShown + 2}`, 'new'])
+    tools.offer(['new'])
+    tools.add(tool(`t${maxShown}`, 'another'))
+    expect(tools.searchable()[0]?.description).toBe('another')
+    tools.remove(`t${maxShown}`)
+    expect(namesOf(tools.searchable())).toEqual([`t${maxShown + 2}`])
+  })
+
+  it('that could not be described before a tool was offered are found afterwards', async () => {
+    let attempts = 0
+    const late = slow('late', async () => {
+      if (attempts++ === 0) throw new Error('not yet')
+      return 'at last'
+    })
+    const tools = new ToolRegistry([...many(maxShown + 2), late], search, [], limits)
+    await tools.definitions()
+    expect(namesOf(tools.hidden())).not.toContain('late')
+    tools.offer([`t${maxShown}`])
+    await tools.definitions()
+    expect(namesOf(tools.hidden())).toContain('late')
+    expect(namesOf(tools.searchable())).toContain('late')
+  })
+
   it('with a computed definition are computed for each session', async () => {
     let asked = 0
     const tools = [slow('s', async () => `${asked++}`)]

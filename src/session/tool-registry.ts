@@ -108,6 +108,8 @@ export class ToolRegistry {
     if (more.length === 0) return
     const contents = copyOf(this.#contents)
     contents.shown.push(...new Set(more))
+    // A tool whose definition is not known yet would be missing from this list until tools are added or removed.
+    if (contents.governed.size === tools.size) contents.searchable = searchableIn(this.#contents)
     this.#contents = contents
   }
 
@@ -134,18 +136,23 @@ export class ToolRegistry {
     return knownOf(this.#contents)
   }
 
+  /** Returns the definitions of the tools that can be found by search. */
   hidden(): readonly ToolDefinition[] {
     const contents = this.#contents
-    contents.hidden ??= knownOf(contents)
-      .filter(({ name }) => isToBeFound(contents, name))
-      .map((definition) => inFull(definition, contents.governed.get(definition.name)))
+    contents.hidden ??=
+      contents.searchable?.filter(({ name }) => isToBeFound(contents, name)) ?? hiddenIn(contents)
     return contents.hidden
+  }
+
+  /** Returns the hidden tools and those that were found among them: the same list until tools are added or removed. */
+  searchable(): readonly ToolDefinition[] {
+    return searchableIn(this.#contents) ?? this.hidden()
   }
 }
 
 type Contents = {
   /** What it was created from; absent when it belongs to one session. */
-  readonly begun?: { readonly tools: readonly AnyTool[]; readonly search: AnyTool }
+  readonly begun?: Begun
   readonly dormant: readonly AnyTool[]
   readonly tools: Map<string, AnyTool>
   readonly governed: Map<string, AnyGovernedTool>
@@ -155,7 +162,17 @@ type Contents = {
   among?: Map<string, ToolDefinition>
   definitions?: readonly ToolDefinition[]
   hidden?: readonly ToolDefinition[]
+  /** What was hidden before tools were offered; absent until then. */
+  searchable?: readonly ToolDefinition[] | undefined
   list?: readonly AnyTool[]
+}
+
+/** What contents were created from. */
+type Begun = {
+  readonly tools: readonly AnyTool[]
+  readonly search: AnyTool
+  /** See `ShownLimits.basis`. */
+  readonly basis: string
 }
 
 /**
@@ -168,14 +185,16 @@ function sharedContents(
   dormant: readonly AnyTool[],
   limits: ShownLimits,
 ): Contents {
-  // If the limits decide what is shown, the result may apply to one session only.
-  if (!tools.every(isGovernedTool) || !limits.isSure(tools)) return contentsOf(tools, search, dormant, limits)
+  if (!tools.every(isGovernedTool)) return contentsOf(tools, search, dormant, limits)
+  const begun = { tools, search, basis: limits.basis(tools) }
   for (const reference of recent) {
     const contents = reference.deref()
-    if (contents?.begun !== undefined && isMadeOf(contents, contents.begun, tools, search, dormant))
-      return contents
+    if (contents?.begun !== undefined && isMadeOf(contents, contents.begun, begun, dormant)) return contents
   }
-  const contents = { ...contentsOf(tools, search, dormant, limits), begun: { tools: [...tools], search } }
+  const contents = {
+    ...contentsOf(tools, search, dormant, limits),
+    begun: { ...begun, tools: [...tools] },
+  }
   recent.unshift(new WeakRef(contents))
   recent.length = Math.min(recent.length, maxRemembered)
   return contents
@@ -195,14 +214,13 @@ function contentsOf(
 const recent: WeakRef<Contents>[] = []
 const maxRemembered = 8
 
-function isMadeOf(
-  contents: Contents,
-  begun: NonNullable<Contents['begun']>,
-  tools: readonly AnyTool[],
-  search: AnyTool,
-  dormant: readonly AnyTool[],
-): boolean {
-  return begun.search === search && isSame(begun.tools, tools) && isSame(contents.dormant, dormant)
+function isMadeOf(contents: Contents, begun: Begun, wanted: Begun, dormant: readonly AnyTool[]): boolean {
+  return (
+    begun.search === wanted.search &&
+    begun.basis === wanted.basis &&
+    isSame(begun.tools, wanted.tools) &&
+    isSame(contents.dormant, dormant)
+  )
 }
 
 function isSame(some: readonly AnyTool[], others: readonly AnyTool[]): boolean {
@@ -276,6 +294,17 @@ function inFull(definition: ToolDefinition, tool: AnyGovernedTool | undefined): 
   return tool === undefined || tool.description === definition.description
     ? definition
     : { ...definition, description: tool.description }
+}
+
+/** Returns the hidden tools and those that were found among them; undefined if that was not computed yet. */
+function searchableIn({ searchable, hidden }: Contents): readonly ToolDefinition[] | undefined {
+  return searchable ?? hidden
+}
+
+function hiddenIn(contents: Contents): readonly ToolDefinition[] {
+  return knownOf(contents)
+    .filter(({ name }) => isToBeFound(contents, name))
+    .map((definition) => inFull(definition, contents.governed.get(definition.name)))
 }
 
 function knownOf({ tools, governed }: Contents): ToolDefinition[] {

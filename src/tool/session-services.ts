@@ -46,6 +46,11 @@ export interface RuntimeTools {
   hasDataForm?(tool: string): boolean
   /** Returns the tools that are not shown to the model; the same array as long as nothing has changed. */
   hidden(): readonly ToolDefinition[]
+  /**
+   * Returns the tools that are not shown to the model and those of them that were shown since: the same array until
+   * tools are added or removed, so an index of it stays valid. Default: `hidden`.
+   */
+  searchable?(): readonly ToolDefinition[]
   /** Shows tools to the model from the next round on, after those it already sees. */
   offer(names: readonly string[]): void
 }

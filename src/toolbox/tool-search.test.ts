@@ -86,6 +86,42 @@ describe('tool_search', () => {
     expect(reads).toBe(once)
   })
 
+  it('reads the definitions of tools once for all sessions that have the same', async () => {
+    let reads = 0
+    const parameters = {
+      type: 'object',
+      get properties() {
+        reads++
+        return {}
+      },
+    }
+    const list = (): ToolDefinition[] =>
+      ['one', 'two'].map((name) => ({ name, description: `Tool ${name}.`, parameters }))
+    const find = async (definitions: readonly ToolDefinition[]): Promise<unknown> =>
+      toolSearchTool.call({ query: 'zzzz' }, session(definitions).context)
+    await find(list())
+    expect(reads).toBeGreaterThan(0)
+    reads = 0
+    await find(list())
+    expect(reads).toBe(0)
+    const three = { name: 'three', description: 'Tool three.', parameters }
+    for (const changed of [[...list(), three], [three, ...list()], [three]]) {
+      reads = 0
+      await find(changed)
+      expect(reads).toBeGreaterThan(0)
+    }
+  })
+
+  it('finds only hidden tools in a list that also has shown ones', async () => {
+    const { context, offered } = session(catalogue.slice(1))
+    const { tools } = context.runtime?.session ?? {}
+    Object.assign(tools ?? {}, { searchable: () => catalogue })
+    const { matches, note } = await toolSearchTool.call({ query: 'e-mail', limit: 1 }, context)
+    expect(matches.map(({ id }) => id)).toEqual(['mail_list'])
+    expect(offered).toEqual(['mail_list'])
+    expect(note).toContain('1 of 32 further tools')
+  })
+
   it('SEC-173: shows one visible line of a description, and limits the schema', async () => {
     const hostile = {
       name: 'hostile_tool',

@@ -41,8 +41,11 @@ async function findTools(
   const hidden = tools.hidden()
   if (hidden.length === 0)
     return { matches: [], note: 'There are no further tools: all tools of this session are in your list.' }
-  const index = await indexOf(hidden)
-  const found = await index.search({ query, topK: limit })
+  const searchable = tools.searchable?.() ?? hidden
+  const index = await indexOf(searchable)
+  const ranked = await index.search({ query, topK: limit + searchable.length - hidden.length })
+  const names = new Set(hidden.map(({ name }) => name))
+  const found = ranked.filter(({ id }) => names.has(id)).slice(0, limit)
   if (found.length === 0)
     return {
       matches: [],
@@ -55,16 +58,39 @@ async function findTools(
   }
 }
 
-/** One index for each list of definitions. */
-const indexes = new WeakMap<readonly ToolDefinition[], Promise<DynamicToolIndex>>()
+type Indexed = {
+  readonly searchable: readonly ToolDefinition[]
+  readonly index: Promise<DynamicToolIndex>
+}
 
-function indexOf(hidden: readonly ToolDefinition[]): Promise<DynamicToolIndex> {
-  const known = indexes.get(hidden)
-  if (known !== undefined) return known
-  const made = createLexicalToolIndex(hidden.map(described))
-  indexes.set(hidden, made)
-  made.catch(() => indexes.delete(hidden))
-  return made
+/**
+ * The index of the last list that ended with this definition, by the definition's parameters: sessions with the same
+ * tools use one index, and it is dropped with the tools.
+ */
+const indexes = new WeakMap<JsonSchema, Indexed>()
+
+function indexOf(searchable: readonly ToolDefinition[]): Promise<DynamicToolIndex> {
+  const key = searchable.at(-1)?.parameters ?? {}
+  const known = indexes.get(key)
+  if (known !== undefined && isSame(known.searchable, searchable)) return known.index
+  const index = createLexicalToolIndex(searchable.map(described))
+  indexes.set(key, { searchable, index })
+  index.catch(() => indexes.delete(key))
+  return index
+}
+
+function isSame(some: readonly ToolDefinition[], others: readonly ToolDefinition[]): boolean {
+  return (
+    some === others || (some.length === others.length && some.every((one, at) => isEqual(one, others[at])))
+  )
+}
+
+/** Definitions of one tool that are read by several sessions can be different objects. */
+function isEqual(one: ToolDefinition, other: ToolDefinition | undefined): boolean {
+  return (
+    one === other ||
+    (one.name === other?.name && one.description === other.description && one.parameters === other.parameters)
+  )
 }
 
 /** Wraps a definition as a tool for the index; it cannot be called. */

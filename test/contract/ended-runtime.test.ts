@@ -1,5 +1,5 @@
 /** A tool can store its runtime. After its call has ended, nothing of it can be used any more. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { Agent } from '../../src/agent/agent.js'
 import { scriptedModel } from '../../src/testing/scripted-model.js'
 import { createJsonTool } from '../../src/tool/create-json-tool.js'
@@ -42,6 +42,7 @@ it('is dead after the call has ended: jobs, todos, the mode, questions and other
     ['mode.leavePlan', () => services.mode?.leavePlan()],
     ['tools.offer', () => services.tools?.offer(['keeping'])],
     ['tools.hidden', () => services.tools?.hidden()],
+    ['tools.searchable', () => services.tools?.searchable?.()],
     ['tools.callAll', () => services.tools?.callAll([{ tool: 'keeping', args: {} }])],
   ]
   for (const [name, use] of uses)
@@ -72,6 +73,14 @@ it('can end and read its jobs while it is being stopped', async () => {
     },
   })
   const session = agent.session(root, { sandbox: 'off', tools: [serving] })
+  // On a busy machine, ending a job can take longer than a call has to stop.
+  const later = setTimeout
+  const stopMs = 1_750
+  const timers = vi
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((run, ms) => later(run, ms === stopMs ? 200_000 : ms))
+  whenDone(async () => timers.mockRestore())
   await session.tool('serving', {}, { signal: stop.signal })
+  expect(timers).toHaveBeenCalledWith(expect.any(Function), stopMs)
   expect(seen).toEqual({ running: false, text: '', jobs: 1 })
 })
