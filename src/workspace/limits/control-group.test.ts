@@ -1,8 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
-import { createControlGroup } from './control-group.js'
+import { createControlGroup, removeLeftGroups } from './control-group.js'
 import type { GroupPlace } from './group-places.js'
 
 describe('a control group of version 2', () => {
@@ -35,6 +36,26 @@ describe('a control group of version 2', () => {
     expect(words?.slice(3)).toEqual([
       ...['capstan', expect.stringContaining('/cgroup.procs'), '--', '/bin/echo', '--', 'x'],
     ])
+  })
+
+  it('is removed by another host once its own has ended, and not while that may still run', () => {
+    const directory = temporaryDirectory()
+    const group = createControlGroup([placeIn(temporaryDirectory())], { processes: 40 })
+    const [, pid, started, namespace] =
+      /capstan-(\d+)-(\w+)-(\w+)-\d+\/cgroup.procs/.exec(group?.start(['true']).join(' ') ?? '') ?? []
+    expect(Number(pid)).toBe(process.pid)
+    const ended = spawnSync('/bin/sh', ['-c', 'exit 0']).pid
+    const kept = [
+      `capstan-${pid}-${started}-${namespace}-9`,
+      // In another container, the process may run.
+      `capstan-${ended}-1-1-1`,
+      'capstan-host',
+      'other',
+    ]
+    const left = [`capstan-${ended}-1-${namespace}-1`, `capstan-${pid}-1-${namespace}-1`]
+    for (const name of [...kept, ...left]) mkdirSync(join(directory, name))
+    removeLeftGroups(directory)
+    expect(readdirSync(directory).sort()).toEqual(kept.sort())
   })
 
   it('is not created when the host lacks the permission', () => {

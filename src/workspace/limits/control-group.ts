@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ifReadable, namesIfReadable, textIfReadable } from '../if-readable.js'
-import { readProcess } from '../shell/process-table.js'
+import { isGone, type Owner, thisProcess } from '../scratch/owner.js'
 import { type GroupPlace, type GroupResource, groupPlaces } from './group-places.js'
 import { splitOwnGroup } from './own-group.js'
 import { defaultLimits, type ResourceLimits } from './resource-limits.js'
@@ -50,7 +50,7 @@ async function findPlaces(): Promise<readonly GroupPlace[]> {
 async function tryPlaces(places: readonly GroupPlace[]): Promise<readonly GroupPlace[]> {
   const tried = await Promise.all(
     places.map(async (place) => {
-      sweep(place)
+      removeLeftGroups(place.directory)
       const group = createControlGroup([place], { memoryBytes: 2 ** 30, processes: 100 })
       if (group === undefined) return []
       const joined = await canJoin(group)
@@ -77,13 +77,20 @@ const join0 = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 126; shift; done; s
 
 const prefix = 'capstan'
 let count = 0
+let self: Owner | undefined
+
+/** The name of the next group, with its owner: this process. */
+function nextName(): string {
+  self ??= thisProcess()
+  return [prefix, self.pid, self.started, self.namespace, ++count].join('-')
+}
 
 /** Creates a group with limits. Returns undefined, and leaves nothing, when that is not possible. */
 export function createControlGroup(
   places: readonly GroupPlace[],
   limits: Pick<ResourceLimits, 'memoryBytes' | 'processes'>,
 ): ControlGroup | undefined {
-  const name = `${prefix}-${process.pid}-${readProcess(process.pid)?.startTime ?? '0'}-${++count}`
+  const name = nextName()
   const made: { readonly place: GroupPlace; readonly directory: string }[] = []
   try {
     for (const place of places) {
@@ -187,12 +194,18 @@ async function removeGroup(directory: string): Promise<void> {
   }
 }
 
-/** Removes the groups of hosts that were killed. A group with processes is not removed. */
-function sweep({ directory }: GroupPlace): void {
+/**
+ * Removes the groups of hosts that were killed. A group with processes is not removed. A group whose owner may still run
+ * is not removed either, even if it is empty: its command may be about to join it.
+ */
+export function removeLeftGroups(directory: string): void {
+  self ??= thisProcess()
   for (const name of namesIfReadable(directory)) {
-    const [own, pid, startTime] = name.split('-')
-    if (own !== prefix || pid === undefined || startTime === undefined) continue
-    if (readProcess(Number(pid))?.startTime === startTime) continue
-    ifReadable(() => rmdirSync(join(directory, name)))
+    const [, pid, started, namespace] = groupName.exec(name) ?? []
+    if (pid === undefined || started === undefined || namespace === undefined) continue
+    if (isGone({ ...self, pid: Number(pid), started, namespace }, self))
+      ifReadable(() => rmdirSync(join(directory, name)))
   }
 }
+
+const groupName = new RegExp(`^${prefix}-(\\d+)-(\\w+)-(\\w+)-\\d+$`)
