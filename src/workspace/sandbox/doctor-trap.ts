@@ -1,8 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
-import { chmod, mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -11,7 +21,7 @@ import { textIfReadable } from '../if-readable.js'
 import type { UnreadablePaths } from '../shell/confinement.js'
 import { isAlive, type ProcessEntry, readProcess } from '../shell/process-table.js'
 import { newToken } from '../shell/run-marker.js'
-import { deniedName, escapeScript, secret } from './escape-script.js'
+import { deniedName, emptied, escapeScript, moved, secret } from './escape-script.js'
 import { rootOnlyFiles } from './root-only-files.js'
 
 /** The result of one escape attempt of the doctor. */
@@ -37,8 +47,16 @@ export type Trap = {
   /** Files that a rule would deny; the script tries to read them. */
   readonly unreadable: UnreadablePaths
   /** Judges by the effects on the host where they can be observed, otherwise by the output of the script. */
-  judge(output: string, survivors: number): Promise<DoctorCheck[]>
+  judge(ended: TrapEnd): Promise<DoctorCheck[]>
   close(): Promise<void>
+}
+
+/** What is known when the script has ended. */
+export type TrapEnd = {
+  readonly output: string
+  /** What the sandbox printed; the script prints no errors. */
+  readonly errors: string
+  readonly survivors: number
 }
 
 export type TrapOptions = {
@@ -53,13 +71,16 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
   const tmp = join(place, 'tmp')
   const home = join(place, 'home')
   const git = join(root, '.git')
+  // Few and small files: the thread pool would take ten times as long.
   for (const directory of [tmp, home, join(git, 'hooks'), join(git, 'info')])
-    await mkdir(directory, { recursive: true })
-  await writeFile(join(git, 'config'), '[core]\n')
-  await writeFile(join(place, 'secret'), secret)
-  // Readable for all: only the sandbox must prevent the command from reading it.
-  await chmod(join(place, 'secret'), 0o644)
-  await utimes(join(place, 'secret'), canaryTime, canaryTime)
+    mkdirSync(directory, { recursive: true })
+  writeFileSync(join(git, 'config'), '[core]\n')
+  for (const name of ['secret', emptied, moved]) {
+    writeFileSync(join(place, name), secret)
+    // Readable for all: only the sandbox must prevent the command from reading it.
+    chmodSync(join(place, name), 0o644)
+  }
+  utimesSync(join(place, 'secret'), canaryTime, canaryTime)
   const bystander = await startBystander()
   const reached = { tcp: 0, udp: 0, unix: 0 }
   const tcp = await listening(() => reached.tcp++, { port: 0, host: '127.0.0.1' })
@@ -67,11 +88,11 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
   const unixInside = await listening(() => reached.unix++, { path: join(root, 'host.sock') })
   // Renamed after it was bound: the kernel's table still has the old name.
   const unixRenamed = await listening(() => reached.unix++, { path: join(root, 'before.sock') })
-  await rename(join(root, 'before.sock'), join(root, 'renamed.sock'))
+  renameSync(join(root, 'before.sock'), join(root, 'renamed.sock'))
   const abstract = `capstan-doctor-${newToken()}`
   const unixAbstract = await listening(() => reached.unix++, { path: `\0${abstract}` })
-  await mkdir(join(root, 'a/b/c/d/e/f'), { recursive: true })
-  await writeFile(join(root, 'a/b/c/d/e/f', deniedName), secret)
+  mkdirSync(join(root, 'a/b/c/d/e/f'), { recursive: true })
+  writeFileSync(join(root, 'a/b/c/d/e/f', deniedName), secret)
   const udp = createSocket('udp4', () => reached.udp++)
   udp.bind(0, '127.0.0.1')
   await once(udp, 'listening')
@@ -96,15 +117,14 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
     home,
     script,
     unreadable: { key: {}, denies: (path) => basename(path) === deniedName },
-    async judge(output, survivors) {
+    async judge(ended) {
       // The end of the script can be handled before a connection or datagram that the kernel delivered earlier.
       for (let turn = 0; turn < 2; turn++) await nextTurn()
       return judge({
         place,
         root,
         outside,
-        output,
-        survivors,
+        ...ended,
         reached,
         guarded,
         namespaces,
@@ -116,7 +136,7 @@ export async function buildTrap(place: string, { guarded, namespaces }: TrapOpti
       for (const server of [tcp, unixOutside, unixInside, unixRenamed, unixAbstract]) server.close()
       udp.close()
       // These exist only if the sandbox failed.
-      for (const path of outside.filter((each) => existsSync(each))) await rm(path, { force: true })
+      for (const path of outside.filter((each) => existsSync(each))) rmSync(path, { force: true })
     },
   }
 }
@@ -133,9 +153,13 @@ const canaryTime = 1_000_000_000
 
 type Bystander = { readonly process: ChildProcess; readonly entry: ProcessEntry }
 
-/** Starts a process of the host that the script attacks. */
+/** Starts a process of the host that the script attacks. It ends with the host, whose end of the pipe it reads. */
 async function startBystander(): Promise<Bystander> {
-  const child = spawn('/bin/sh', ['-c', 'exec sleep 600'], { cwd: '/', env: {}, stdio: 'ignore' })
+  const child = spawn('/bin/sh', ['-c', 'read -r line'], {
+    cwd: '/',
+    env: { CANARY: secret },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   await once(child, 'spawn')
   child.unref()
   const entry = readProcess(child.pid ?? -1)
@@ -149,16 +173,16 @@ type Evidence = {
   readonly bystander: ProcessEntry
   readonly root: string
   readonly outside: readonly string[]
-  readonly output: string
-  readonly survivors: number
   readonly reached: { readonly tcp: number; readonly udp: number; readonly unix: number }
-} & TrapOptions
+} & TrapOptions &
+  TrapEnd
 
 function judge({
   place,
   root,
   outside,
   output,
+  errors,
   survivors,
   reached,
   guarded,
@@ -200,17 +224,18 @@ function judge({
   )
   const device = lstatSync(inWork('device'), { throwIfNoEntry: false })
   const works = [
-    ...(said.includes('finished') ? [] : ['the test did not run to its end']),
-    ...(said.includes('no-perl') || (said.includes('tried-sockets') && said.includes('tried-calls'))
+    ...(said.includes('finished')
       ? []
-      : ['Perl did not run to its end']),
+      : [`the test did not run to its end${errors === '' ? '' : ` (${errors.trim()})`}`]),
+    ...(said.includes('no-perl') || said.includes('tried-all') ? [] : ['Perl did not run to its end']),
     ...(existsSync(inWork('inside')) ? [] : ['the workspace is not writable']),
   ]
   const canary = statSync(join(place, 'secret'), { throwIfNoEntry: false })
   const changedOutside = [
-    ...(canary === undefined || canary.size !== secret.length ? ['a file outside was moved or emptied'] : []),
-    ...(canary !== undefined && (canary.mode & 0o777) !== 0o644 ? ['its mode was changed'] : []),
-    ...(canary !== undefined && canary.mtimeMs !== canaryTime * 1000 ? ['its date was changed'] : []),
+    ...(contentOf(join(place, moved)) === secret ? [] : ['a file outside was moved']),
+    ...(contentOf(join(place, emptied)) === secret ? [] : ['a file outside was emptied']),
+    ...(canary !== undefined && (canary.mode & 0o777) === 0o644 ? [] : ['its mode was changed']),
+    ...(canary?.mtimeMs === canaryTime * 1000 ? [] : ['its date was changed']),
     ...(existsSync(join(place, 'through-link')) ? ['a link led out'] : []),
     ...saw('hard-link', 'symbolic-link', 'through-proc'),
   ]

@@ -12,7 +12,7 @@ import type { SandboxBackend } from './backends.js'
 import { bubblewrapConfinement } from './confine-bubblewrap.js'
 import { landlockConfinement } from './confine-landlock.js'
 import { tryToOutlive } from './doctor-outlive.js'
-import { buildTrap, type DoctorCheck, type Trap } from './doctor-trap.js'
+import { buildTrap, type DoctorCheck, type Trap, type TrapEnd } from './doctor-trap.js'
 import { SandboxUnavailableError } from './errors.js'
 import { guardProgram } from './guard/guard.js'
 import { hiddenPaths } from './hidden-paths.js'
@@ -113,6 +113,8 @@ export async function confinementBy(found: WorkingSandbox, shell: SandboxShell):
 
 async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
   if (found.kind === 'seatbelt') return seatbeltChecks(found.path)
+  // The search takes as long as the steps until its result is needed.
+  const rootOnly = rootOnlyFiles([])
   const place = await realpath(await mkdtemp(join(tmpdir(), 'capstan-doctor-')))
   const { ledger, release } = await holdLedger(join(place, 'ledger'))
   let trap: Trap | undefined
@@ -123,7 +125,7 @@ async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
       roots: [trap.root],
       ledger,
       directory: ledger.privateDirectory,
-      hidden: await hiddenPaths(await rootOnlyFiles([])),
+      hidden: await hiddenPaths(await rootOnly),
       limits: {},
     })
     const token = newToken()
@@ -137,8 +139,7 @@ async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
       call: { unreadable: trap.unreadable },
     })
     try {
-      const said = await runTrap(launched, token, place)
-      return await trap.judge(said.output, said.survivors)
+      return await trap.judge(await runTrap(launched, token, place))
     } finally {
       await launched.finish({ exitCode: 0, output: '' })
     }
@@ -153,7 +154,7 @@ async function runTrap(
   plan: { file: string; args: readonly string[]; cwd: string; env: Readonly<Record<string, string>> },
   token: string,
   place: string,
-): Promise<{ output: string; survivors: number }> {
+): Promise<TrapEnd> {
   // Simulates a host that inherited a descriptor without the close-on-exec flag.
   const inherited = openSync(join(place, 'secret'), 'r')
   const started = startedSinceBoot()
@@ -161,7 +162,7 @@ async function runTrap(
     cwd: plan.cwd,
     env: plan.env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'inherit', ...Array.from({ length: 20 }, () => 'ignore' as const), inherited],
+    stdio: ['ignore', 'pipe', 'pipe', ...Array.from({ length: 20 }, () => 'ignore' as const), inherited],
   })
   closeSync(inherited)
   const pid = child.pid ?? -1
@@ -171,6 +172,10 @@ async function runTrap(
   let output = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     if (output.length < 100_000) output += text
+  })
+  let errors = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (errors.length < 1_000) errors += text
   })
   try {
     await new Promise<void>((resolve, reject) => {
@@ -182,7 +187,7 @@ async function runTrap(
     for (let pause = 10; pause < 2_500 && findMembers(trace).length > 0; pause *= 2) {
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
-    return { output, survivors: findMembers(trace).length }
+    return { output, errors, survivors: findMembers(trace).length }
   } finally {
     clearTimeout(timer)
     await endRun(trace, { graceMs: 0, killMs: 60_000 })
