@@ -67,7 +67,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
   // The ledger lists the processes to kill: a command must neither read nor change it.
   const own = [ledger.directory, ...(await madeBase(options.scratchBase))]
   for (const root of roots) {
-    await checkRoot(root)
+    checkRoot(root)
     if (own.includes(root)) throw new SandboxRootError(root, 'Capstan stores its own files there')
   }
   const { bubblewrap } = options
@@ -80,7 +80,7 @@ export async function chooseConfinement(choice: Choice): Promise<Confinement> {
       roots,
       ledger,
       directory,
-      hidden: await hiddenPaths([...(options.hidden ?? []), ...own, ...(await rootOnlyFiles(shown))]),
+      hidden: hiddenPaths([...(options.hidden ?? []), ...own, ...(await rootOnlyFiles(shown))]),
       scratch: options.scratch,
       readOnly,
       writable,

@@ -125,7 +125,7 @@ async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
       roots: [trap.root],
       ledger,
       directory: ledger.privateDirectory,
-      hidden: await hiddenPaths(await rootOnly),
+      hidden: hiddenPaths(await rootOnly),
       limits: {},
     })
     const token = newToken()

@@ -1,6 +1,6 @@
-import { type Stats, statSync } from 'node:fs'
-import { access, constants, realpath } from 'node:fs/promises'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { ifReadable } from '../if-readable.js'
 import { isInside } from '../inside.js'
 import type { PathOfKind } from './bubblewrap.js'
 import { SandboxRootError } from './errors.js'
@@ -38,14 +38,14 @@ const privatePlaces = [
 ]
 
 /** Returns the paths hidden from every command: existing private paths, the user's home, and those of the host. */
-export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOfKind[]> {
+export function hiddenPaths(extra: readonly string[] = []): PathOfKind[] {
   const hidden = new Map<string, PathOfKind>()
   for (const place of [...privatePlaces, ...homes(), ...extra]) {
-    const path = await realpath(place).catch(() => undefined)
-    const stat = path === undefined ? undefined : statOf(path)
+    const path = ifReadable(() => realpathSync.native(place))
+    const stat = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
     if (path === undefined || stat === undefined || path === '/' || path === '/tmp') continue
     // A file that the host itself cannot read needs no mount.
-    if (!stat.isDirectory() && !(await isReadable(path))) continue
+    if (!stat.isDirectory() && !isReadable(path)) continue
     hidden.set(path, { kind: stat.isDirectory() ? 'directory' : 'file', path })
   }
   // Includes paths inside others: a workspace can be between the two.
@@ -53,7 +53,7 @@ export async function hiddenPaths(extra: readonly string[] = []): Promise<PathOf
 }
 
 /** Refuses a workspace that is or contains a path that the sandbox must hide (SEC-130). */
-export async function checkRoot(root: string): Promise<void> {
+export function checkRoot(root: string): void {
   if (root === '/') throw new SandboxRootError(root, 'it is the whole machine')
   if (/[\n\0]/.test(root)) throw new SandboxRootError(JSON.stringify(root), 'its name holds a line break')
   for (const place of [
@@ -80,7 +80,7 @@ export async function checkRoot(root: string): Promise<void> {
       '/Volumes',
     ],
   ]) {
-    const path = await realpath(place).catch(() => place)
+    const path = ifReadable(() => realpathSync.native(place)) ?? place
     if (isInside(root, path))
       throw new SandboxRootError(
         root,
@@ -97,13 +97,10 @@ function homes(): string[] {
   return [homedir(), ...(home?.startsWith('/') === true ? [home] : [])]
 }
 
-function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
-}
-
-function isReadable(path: string): Promise<boolean> {
-  return access(path, constants.R_OK).then(
-    () => true,
-    () => false,
-  )
+function isReadable(path: string): boolean {
+  const answer = ifReadable(() => {
+    accessSync(path, constants.R_OK)
+    return true
+  })
+  return answer === true
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Returns the guard for this processor; undefined if there is none for it. */
@@ -15,9 +16,9 @@ export async function guardProgram(arch: string = process.arch): Promise<Uint8Ar
 export function placeGuard(guard: Uint8Array, directory: string): Promise<string> {
   const path = join(directory, 'guard')
   return new Promise((resolve, reject) => {
-    const script = 'umask 077 && cat > "$0" && chmod 0500 "$0"'
+    const script = 'umask 077 && exec cat > "$0"'
     const child = execFile('/bin/sh', ['-c', script, path], { cwd: '/', env: {} }, (error) => {
-      if (error === null) resolve(path)
+      if (error === null) chmod(path, 0o500).then(() => resolve(path), reject)
       else reject(error)
     })
     // The process can end without reading; then its exit code shows that.
