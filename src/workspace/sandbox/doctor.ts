@@ -21,8 +21,11 @@ import {
   type DetectOptions,
   detectBackend,
   detectSandbox,
+  expectedSandbox,
   firstWorking,
+  type NoSandbox,
   type SandboxDetection,
+  type UsableSandbox,
 } from './probe.js'
 import { rootOnlyFiles } from './root-only-files.js'
 import { seatbeltConfinement } from './seatbelt/confine-seatbelt.js'
@@ -59,15 +62,15 @@ function describe(detection: WorkingSandbox): string {
   return `${path}, version ${version}; ${how}`
 }
 
-export type WorkingSandbox = Exclude<SandboxDetection, { kind: 'none' }>
+type WorkingSandbox = Exclude<SandboxDetection, NoSandbox>
 
-const proven = new Map<string, Promise<SandboxDetection>>()
+const proven = new Map<string, Promise<UsableSandbox | NoSandbox>>()
 
 /**
  * Returns the first sandbox of this machine that passes its own test. Tested once per process; after a failure it is
  * tested again (SEC-135).
  */
-export async function provenSandbox(options: DetectOptions = {}): Promise<SandboxDetection> {
+export async function provenSandbox(options: DetectOptions = {}): Promise<UsableSandbox | NoSandbox> {
   const { backend, bubblewrap, platform, sandboxExec } = options
   const key = JSON.stringify([backend, bubblewrap, platform, sandboxExec])
   const known = proven.get(key)
@@ -84,10 +87,18 @@ export async function provenSandbox(options: DetectOptions = {}): Promise<Sandbo
   }
 }
 
-async function prove(backend: SandboxBackend, options: DetectOptions): Promise<SandboxDetection> {
+/**
+ * Tests the sandbox without detecting it first: one that passes its test works. A detection, which starts the sandbox
+ * too, is needed only for the reason of a failure, and to find out whether placeholders have to replace the guard.
+ */
+async function prove(backend: SandboxBackend, options: DetectOptions): Promise<UsableSandbox | NoSandbox> {
+  const expected = await expectedSandbox(backend, options)
+  const checks = expected && (await tryToBreakOut(expected).catch(() => undefined))
+  if (expected !== undefined && checks?.every(({ held }) => held) === true) return expected
   const detection = await detectBackend(backend, options)
   if (detection.kind === 'none') return detection
-  const broken = (await tryToBreakOut(detection)).filter(({ held }) => !held)
+  const isSame = expected !== undefined && !('unguarded' in detection)
+  const broken = ((isSame && checks) || (await tryToBreakOut(detection))).filter(({ held }) => !held)
   if (broken.length === 0) return detection
   return {
     kind: 'none',
@@ -98,7 +109,7 @@ async function prove(backend: SandboxBackend, options: DetectOptions): Promise<S
 }
 
 /** Creates the confinement of a shell with a sandbox that was detected. */
-export async function confinementBy(found: WorkingSandbox, shell: SandboxShell): Promise<Confinement> {
+export async function confinementBy(found: UsableSandbox, shell: SandboxShell): Promise<Confinement> {
   if (found.kind === 'seatbelt') return seatbeltConfinement({ ...shell, program: found.path })
   const guard = await guardProgram()
   if (found.kind === 'bubblewrap')
@@ -111,7 +122,7 @@ export async function confinementBy(found: WorkingSandbox, shell: SandboxShell):
   return landlockConfinement({ ...shell, guard })
 }
 
-async function tryToBreakOut(found: WorkingSandbox): Promise<DoctorCheck[]> {
+async function tryToBreakOut(found: UsableSandbox): Promise<DoctorCheck[]> {
   if (found.kind === 'seatbelt') return seatbeltChecks(found.path)
   // The search takes as long as the steps until its result is needed.
   const rootOnly = rootOnlyFiles([])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import { createLocalShell } from '../shell/local-shell.js'
-import { doctor } from './doctor.js'
+import { doctor, provenSandbox } from './doctor.js'
 import { detectSandbox } from './probe.js'
 
 let place: string
@@ -42,12 +42,15 @@ describe('detectSandbox', () => {
     ],
     ['echo "bwrap: Unknown option --disable-userns" >&2; exit 1', /too old/, /0\.8/],
     ['exit 1', /does not work/, /Install/],
-  ])('explains %s', async (script, reason, advice) => {
-    expect(await detectSandbox({ backend: 'bubblewrap', bubblewrap: fakeBubblewrap(script) })).toMatchObject({
+  ])('explains %s, also when commands are to be confined', async (script, reason, advice) => {
+    const options = { backend: 'bubblewrap', bubblewrap: fakeBubblewrap(script) } as const
+    const explained = {
       kind: 'none',
       reason: expect.stringMatching(reason),
       advice: expect.stringMatching(advice),
-    })
+    }
+    expect(await detectSandbox(options)).toMatchObject(explained)
+    expect(await provenSandbox(options)).toMatchObject(explained)
   })
 })
 
@@ -60,6 +63,10 @@ describe.runIf(real.kind === 'bubblewrap')('a machine where the guard does not w
       `case " $* " in *" --as-pid-1 "*) echo "no guard today" >&2; exit 1 ;; esac; exec ${bwrap} "$@"`,
     )
     expect(await detectSandbox({ backend: 'bubblewrap', bubblewrap: unable })).toMatchObject({
+      kind: 'bubblewrap',
+      unguarded: expect.stringContaining('no guard today'),
+    })
+    expect(await provenSandbox({ backend: 'bubblewrap', bubblewrap: unable })).toMatchObject({
       kind: 'bubblewrap',
       unguarded: expect.stringContaining('no guard today'),
     })

@@ -40,7 +40,15 @@ export type SandboxDetection =
       /** The path of `sandbox-exec`. */
       readonly path: string
     }
-  | { readonly kind: 'none'; readonly reason: string; readonly advice: string }
+  | NoSandbox
+
+export type NoSandbox = { readonly kind: 'none'; readonly reason: string; readonly advice: string }
+
+/** What is needed to confine commands with a sandbox. */
+export type UsableSandbox =
+  | { readonly kind: 'bubblewrap'; readonly path: string; readonly unguarded?: string | undefined }
+  | { readonly kind: 'landlock' }
+  | { readonly kind: 'seatbelt'; readonly path: string }
 
 /** Fixed paths: a search path could lead to a program in the workspace. */
 const places = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap']
@@ -54,10 +62,10 @@ export async function detectSandbox(options: DetectOptions = {}): Promise<Sandbo
 }
 
 /** Tries one backend after the other, and returns the first that works, or why each of them does not. */
-export async function firstWorking(
+export async function firstWorking<Found extends { readonly kind: SandboxBackend }>(
   { backend, platform = process.platform }: DetectOptions,
-  ask: (backend: SandboxBackend) => Promise<SandboxDetection>,
-): Promise<SandboxDetection> {
+  ask: (backend: SandboxBackend) => Promise<Found | NoSandbox>,
+): Promise<Found | NoSandbox> {
   const known = backendsOf(platform)
   if (known.length === 0 || (backend !== undefined && !known.includes(backend))) {
     const wanted = backend === undefined ? 'no sandbox' : `no ${backend}`
@@ -76,6 +84,20 @@ export async function firstWorking(
     advice.push(found.advice)
   }
   return { kind: 'none', reason: reasons.join('; '), advice: advice[0] ?? '' }
+}
+
+/**
+ * Returns the sandbox that is used if it works, without starting it. Undefined when something that it needs is missing,
+ * or only a detection can tell.
+ */
+export async function expectedSandbox(
+  backend: SandboxBackend,
+  { bubblewrap }: DetectOptions,
+): Promise<UsableSandbox | undefined> {
+  if (backend === 'seatbelt' || (await guardProgram()) === undefined) return undefined
+  if (backend === 'landlock') return { kind: 'landlock' }
+  const path = await firstExecutable(bubblewrap === undefined ? places : [bubblewrap])
+  return path === undefined ? undefined : { kind: 'bubblewrap', path }
 }
 
 /** Checks whether one sandbox works on this machine. */
