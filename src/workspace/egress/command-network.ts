@@ -82,13 +82,16 @@ function proxyVariables({ address }: FilteringProxy): Readonly<Record<string, st
   }
 }
 
+/** The variable that names a file of certificate authorities for Node, which reads it at each start. */
+export const nodeCertificates = 'NODE_EXTRA_CA_CERTS'
+
 const certificatesFile = '.capstan-certificates.pem'
 
 /** The variables that set the trusted certificate authorities: for OpenSSL, Node, git, Python, curl, and others. */
 function certificateVariables(file: string): Readonly<Record<string, string>> {
   return {
     SSL_CERT_FILE: file,
-    NODE_EXTRA_CA_CERTS: file,
+    [nodeCertificates]: file,
     GIT_SSL_CAINFO: file,
     REQUESTS_CA_BUNDLE: file,
     CURL_CA_BUNDLE: file,

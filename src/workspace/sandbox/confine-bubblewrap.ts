@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CommandNetwork, openCommandNetwork } from '../egress/command-network.js'
+import { type CommandNetwork, nodeCertificates, openCommandNetwork } from '../egress/command-network.js'
 import { relayed } from '../egress/relay.js'
 import { type GitWatch, gitGuardOf } from '../git/git-guard.js'
 import { guardedDirectories, replacedConfigs } from '../git/guarded-directories.js'
@@ -123,9 +123,11 @@ function plan(
     guarded: own.guard !== undefined,
     inside,
   })
-  const extra = { ...options.env, ...proxy?.variables(command.home, insideHome) }
+  const extra: Record<string, string> = { ...options.env, ...proxy?.variables(command.home, insideHome) }
+  const certificates = extra[nodeCertificates]
+  if (proxy !== undefined) delete extra[nodeCertificates]
   const limitedArgv = limited(
-    proxy === undefined ? command.argv : relayed(command.argv, insideNode),
+    proxy === undefined ? command.argv : relayed(command.argv, insideNode, certificates),
     options.limits,
     {
       streams: command.streams,

@@ -15,20 +15,24 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
   let port: number
   let shell: LocalShell
 
+  const openShell = (env?: Readonly<Record<string, string>>): LocalShell =>
+    createLocalShell({
+      root: join(place, 'work'),
+      ledgerDir: workerLedger,
+      sandbox: 'required',
+      env,
+      sandboxOptions: {
+        network: { allowHosts: [`good.test:${port}`], checkHost: async () => ({ address: '127.0.0.1' }) },
+      },
+    })
+
   beforeEach(async () => {
     place = temporaryDirectory()
     mkdirSync(join(place, 'work'))
     target = createServer((_incoming, answer) => answer.end('hello'))
     await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
     port = (target.address() as AddressInfo).port
-    shell = createLocalShell({
-      root: join(place, 'work'),
-      ledgerDir: workerLedger,
-      sandbox: 'required',
-      sandboxOptions: {
-        network: { allowHosts: [`good.test:${port}`], checkHost: async () => ({ address: '127.0.0.1' }) },
-      },
-    })
+    shell = openShell()
   })
   afterEach(async () => {
     await shell.close()
@@ -59,6 +63,16 @@ describeWithBubblewrap('the network of a sandbox, host by host', () => {
     expect(refused.blocked).toEqual(['The network refused evil.test:443: it is not among the allowed hosts.'])
     // A refusal belongs to its own command.
     expect((await shell.run('true')).blocked).toEqual([])
+  })
+
+  it('gives the certificate authorities of Node to the command, and not to the relay', async () => {
+    await shell.close()
+    shell = openShell({ NODE_EXTRA_CA_CERTS: '/etc/no such file.pem', OTHER: 'x' })
+    const variables = 'grep -z -E "^(NODE_EXTRA_CA_CERTS|OTHER)=" "/proc/$process/environ" | tr "\\0" "\\n"'
+    const { output } = await shell.run(`for process in $PPID $$; do ${variables}; echo; done`)
+    const [relay, command] = output.split('\n\n').map((text) => text.split('\n').sort())
+    expect(relay).toEqual(['OTHER=x'])
+    expect(command).toEqual(['NODE_EXTRA_CA_CERTS=/etc/no such file.pem', 'OTHER=x'])
   })
 
   it('passes exit codes, signals and time-outs through the relay', async () => {
