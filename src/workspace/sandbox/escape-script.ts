@@ -110,6 +110,7 @@ IFS= read -r -d '' limits < /proc/self/limits; [[ $limits =~ 'Max core file size
 port=${tcpPort.toString(16).toUpperCase().padStart(4, '0')}
 for f in /proc/net /proc/self/net /proc/thread-self/net /proc/$$/task/$$/net; do lists_port $f/tcp && echo "host-sockets $f"; done
 for f in ${rootOnly.map(q).join(' ')}; do { has_bytes "$f" || has_entries "$f"; } && echo "root-only $f"; done
+setsid sleep 5 >/dev/null &
 try - mkdir mount-here
 try mount mount -t tmpfs none mount-here
 try - umount mount-here
@@ -117,7 +118,6 @@ try mounts unshare -m true
 try nested unshare -U true
 perform
 ${ends(bystander)}
-setsid sleep 5 >/dev/null &
 echo finished
 `
 }
@@ -142,8 +142,8 @@ function ends({ pid }: Targets['bystander']): string {
 }
 
 /**
- * Calls of x64 that no command needs: a file that runs as its owner, input for a terminal, mounts by descriptors, a file
- * by its handle, sockets below IP, a trace of process 1, a call of the x32 table.
+ * Calls of x64 that no command needs: a file that runs as its owner, input for a terminal, mounts by descriptors, a
+ * file by its handle, sockets below IP, a trace of process 1, a call of the x32 table.
  */
 const x64Attempts = `try - creat as-owner-new 6755
 for n in 0 1 2; do try terminal-input terminal_input $n; done
@@ -162,6 +162,7 @@ const isArm = process.arch === 'arm64'
 const calls = {
   renameat2: isArm ? 276 : 316,
   linkat: isArm ? 37 : 265,
+  symlinkat: isArm ? 36 : 266,
   fchmodat: isArm ? 53 : 268,
   utimensat: isArm ? 88 : 280,
   mknodat: isArm ? 33 : 259,
@@ -188,7 +189,8 @@ my %run = (
   mv => sub { my ($from, $to) = @_[-2, -1]; rename($from, $to) || works(${calls.renameat2}, -100, $from, -100, $to, 0) || unlink $from },
   ln => sub {
     my ($from, $to) = @_[-2, -1];
-    $_[0] eq "-s" ? symlink($from, $to) : $_[0] eq "-P" ? works(${calls.linkat}, -100, $from, -100, $to, 0) : link($from, $to);
+    return symlink($from, $to) || works(${calls.symlinkat}, $from, -100, $to) if $_[0] eq "-s";
+    $_[0] eq "-P" ? works(${calls.linkat}, -100, $from, -100, $to, 0) : link($from, $to);
   },
   chmod => sub { my ($mode, $file) = @_; chmod(oct $mode, $file) || works(${calls.fchmodat}, -100, $file, oct $mode) },
   touch => sub { utime(1, 1, $_[-1]) || works(${calls.utimensat}, -100, $_[-1], 0, 0) },

@@ -27,13 +27,15 @@ export class Ledger {
   #lines = 0
   #watch: ParentWatch | undefined
 
-  constructor(directory: string) {
+  /** Without a watcher, only `close` and the next host that opens the directory clean up. */
+  constructor(directory: string, { isWatched = true } = {}) {
     this.directory = directory
     this.#file = join(directory, `${this.token}.ledger`)
     // The file is written before anything that it must record: a sweep finds the rest through it.
     this.#rewrite()
     mkdirSync(this.privateDirectory, { mode: 0o700 })
     this.pipes = new NamedPipes(this.privateDirectory)
+    if (!isWatched) return
     this.#watch = startParentWatch({
       file: this.#file,
       token: this.token,
