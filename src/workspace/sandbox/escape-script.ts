@@ -50,7 +50,7 @@ has_entries ${q(homedir())} && echo home
 write inside && echo wrote-inside
 for f in ${outside.map(q).join(' ')}; do write "$f"; done
 has_bytes ${canary} && echo secret
-for f in /proc/[0-9]*/environ; do mapfile -d '' -t variables < $f && [[ "\${variables[*]}" == *${secret}* ]] && echo environ; done
+for f in /proc/[0-9]*/environ; do while IFS= read -r -d '' line; do [[ $line == *${secret}* ]] && echo environ; done < $f; done
 compgen -e > exported && mapfile -t exported < exported || echo "env unknown"
 for n in ${environment.join(' ')}; do [[ " \${exported[*]} " == *" $n "* ]] && echo "env $n"; done
 : 3<>/dev/tcp/127.0.0.1/${tcpPort} && echo tcp-host
