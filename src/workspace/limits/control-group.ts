@@ -195,8 +195,8 @@ async function removeGroup(directory: string): Promise<void> {
 }
 
 /**
- * Removes the groups of hosts that were killed. A group with processes is not removed. A group whose owner may still run
- * is not removed either, even if it is empty: its command may be about to join it.
+ * Removes the groups of hosts that were killed. A group with processes is not removed. A group whose owner may still
+ * run is not removed either, even if it is empty: its command may be about to join it.
  */
 export function removeLeftGroups(directory: string): void {
   self ??= thisProcess()
