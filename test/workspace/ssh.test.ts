@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -6,6 +7,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkWorkspaceBackend } from '../../src/testing/index.js'
 import { createSshBackend } from '../../src/workspace/index.js'
+import { processesWith, waitForProcesses, withoutFirstThread } from '../security/sandbox/support/processes.js'
+import { hasThreads, programWithoutFirstThread } from '../support/first-thread.js'
 import { hasSshServer, makeSshServer } from '../support/ssh-server.js'
 import { temporaryDirectory } from '../support/temporary-directory.js'
 
@@ -80,4 +83,28 @@ describe.skipIf(!hasSshServer)('a workspace over SSH', () => {
     await opened.close()
     expect(output).toBe('0\nagent= key=top-secret-value\n')
   })
+
+  it.runIf(hasThreads)(
+    'ends a process that left the session of its command and whose first thread has ended',
+    {
+      timeout,
+    },
+    async () => {
+      const directory = temporaryDirectory()
+      const backend = createSshBackend({ ...makeSshServer(directory), root: directory })
+      const opened = await backend.open({ onNotice: () => undefined })
+      const word = randomUUID()
+      const program = programWithoutFirstThread('sleep 300')
+      const process = await opened.commands?.start({
+        argv: ['/bin/bash', '-c', `(setsid ${program} >/dev/null 2>&1 &); sleep 300`],
+        cwd: opened.root,
+        env: { FIRST_THREAD_WORD: word },
+      })
+      const isThere = (): boolean => processesWith(word).some((line) => line.endsWith(withoutFirstThread))
+      await expect.poll(isThere, { timeout: 60_000 }).toBe(true)
+      await process?.end()
+      await opened.close()
+      expect(await waitForProcesses(word, (count) => count === 0)).toEqual([])
+    },
+  )
 })

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -6,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
 import { sweepLedgers } from '../../../src/workspace/shell/sweep.js'
+import { hasThreads, programWithoutFirstThread } from '../../support/first-thread.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { compileShell } from './support/compiled.js'
 import { type HostRequest, startHost } from './support/host.js'
@@ -31,8 +31,6 @@ const clingers = [
   `trap '' TERM HUP INT; while :; do sleep 1; done`,
   '(setsid bash -c "trap \'\' TERM HUP; exec sleep 300" >/dev/null 2>&1 &); exec sleep 300',
 ]
-
-const hasThreads = spawnSync('perl', ['-Mthreads', '-e', '1']).status === 0
 
 async function killHostWhileRunning(
   request: HostRequest,
@@ -145,10 +143,8 @@ async function leavesNoneWithoutFirstThread(sandbox: LocalShellOptions['sandbox'
   const root = join(place, 'work')
   mkdirSync(root)
   const word = randomUUID()
-  const exit = process.arch === 'arm64' ? 93 : 60
-  const program = `perl -Mthreads -e 'threads->create(sub { sleep 300 }); syscall(${exit}, 0)'`
   const shell = { root, ledgerDir: join(place, 'ledger'), sandbox, env: { ORPHAN_WORD: word } }
-  const jobs = [`(setsid ${program} >/dev/null 2>&1 &); sleep 300`]
+  const jobs = [`(setsid ${programWithoutFirstThread('sleep 300')} >/dev/null 2>&1 &); sleep 300`]
   const host = startHost(compiled.directory, { shell, jobs, linger: true })
   try {
     const isThere = (): boolean => processesWith(word).some((line) => line.endsWith(withoutFirstThread))

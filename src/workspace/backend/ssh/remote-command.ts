@@ -4,7 +4,8 @@ import { WorkspaceBackendError } from '../errors.js'
 /**
  * The script that runs on the host for each command. It reads the program and a token from its input, starts the
  * program in its own session (`setsid`), and ends all its processes when the program or the input has ended. Processes
- * that left the session are found by the token in their environment, where `/proc` exists.
+ * that left the session are found by the token in their environment, where `/proc` exists: a process whose first thread
+ * has ended looks like a zombie, and only its other threads have an environment.
  */
 export const remoteCommand = `exec /bin/bash --noprofile --norc -c '${script()}'`
 
@@ -31,7 +32,10 @@ if [ -n "$gone" ]; then
 fi
 kill -KILL -- -$child 2>/dev/null
 for _ in 1 2 3; do
-  left=$(grep -lzsx "CAPSTAN_RUN=$token" /proc/[0-9]*/environ | tr -dc "0-9\\n")
+  left=$(grep -lzsx "CAPSTAN_RUN=$token" /proc/[0-9]*/environ)
+  ended=$(grep -lsE "^State:[[:space:]]+Z" /proc/[0-9]*/status)
+  left="$left $(grep -lzsx "CAPSTAN_RUN=$token" \${ended//status/task/[0-9]*/environ})"
+  left=$(for path in $left; do path=\${path#/proc/}; echo "\${path%%/*}"; done)
   [ -n "$left" ] || break
   kill -KILL $left 2>/dev/null
 done
