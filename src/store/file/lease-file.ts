@@ -187,12 +187,14 @@ function ownerIn(value: unknown): Owner | undefined {
 
 /**
  * Returns whether a process was killed but not reaped by its parent, which in some containers never happens. Such a
- * process writes nothing more.
+ * process writes nothing more. One whose first thread has ended looks the same, and its other threads can still write: a
+ * killed process has them for a moment.
  */
 function isZombie(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host || owner.boot !== self.boot || owner.namespace !== self.namespace) return false
   const text = textIfReadable(`/proc/${owner.pid}/stat`) ?? ''
-  return /^[ZX]/.test(text.slice(text.lastIndexOf(')') + 2))
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'X' || (fields[0] === 'Z' && Number(fields[17]) <= 1)
 }
 
 type Draft = { readonly fence: number; readonly draft: string; readonly fd: number; readonly diskNow: number }

@@ -1,11 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { factor } from '../../../test/support/fault-factor.js'
+import { hasThreads, programWithoutFirstThread } from '../../../test/support/first-thread.js'
 import { sharedDirectory } from '../../../test/support/temporary-directory.js'
 import { thisProcess } from '../../workspace/scratch/owner.js'
 import type { SessionRecord } from '../records.js'
@@ -128,6 +129,27 @@ describe('the lease of a session', () => {
     expect(store.readSync('s')?.records).toHaveLength(1)
     await log.close()
   })
+
+  it.runIf(hasThreads)(
+    'of a process whose first thread has ended is respected until its others end',
+    async () => {
+      const child = spawn('sh', ['-c', `exec ${programWithoutFirstThread('syswrite STDOUT, 1; sleep 300')}`])
+      children.push(child)
+      await once(child.stdout, 'data')
+      const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+      const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+      const directory = join(top, `${made++}`)
+      const owner = { ...thisProcess(), pid: child.pid ?? 0, started }
+      await new FileSessionStore(directory, { owner }).open('s', opener)
+      const store = new FileSessionStore(directory)
+      await expect(store.open('s', opener)).rejects.toMatchObject({ code: 'session_locked' })
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      const log = await store.open('s', opener)
+      expect(log.lease.fence).toBe(2)
+      await log.close()
+    },
+  )
 
   it('is recognised as that of another process when the process id was reused', async () => {
     const directory = join(top, `${made++}`)

@@ -3,11 +3,12 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { ifReadable, namesIfReadable } from '../if-readable.js'
+import { type ProcessEntry, placesOf } from '../shell/process-table.js'
 
 /** Measures how many bytes a command adds to the disk. */
 export type DiskGrowth = {
-  /** Whether more than `bytes` were added to the directories. `pids`: the processes of the command. */
-  exceeds(bytes: number, pids: () => readonly number[]): Promise<boolean>
+  /** Whether more than `bytes` were added to the directories. `entries`: the processes of the command. */
+  exceeds(bytes: number, entries: () => readonly ProcessEntry[]): Promise<boolean>
   /** Ends a walk through the directories. */
   close(): void
 }
@@ -28,12 +29,12 @@ export async function watchDiskGrowth(directories: readonly string[]): Promise<D
   let notBefore = 0
   const closed = new AbortController()
   return {
-    async exceeds(bytes, pids) {
+    async exceeds(bytes, entries) {
       const lost = systems.reduce((sum, { path, free }) => sum + Math.max(0, free - freeBytes(path)), 0)
       const began = performance.now()
       if (began < (lost >= bytes / 2 ? notBefore : anywayAt)) return false
       const sizes = new Sizes(since)
-      addRemoved(sizes, pids())
+      addRemoved(sizes, entries())
       for (const directory of directories)
         await addTree(sizes, directory, () => closed.signal.aborted || sizes.created >= bytes)
       const tookMs = performance.now() - began
@@ -110,10 +111,10 @@ async function addTree(sizes: Sizes, directory: string, isEnough: () => boolean)
 }
 
 /** Deleted files take space as long as a process has them open. */
-function addRemoved(sizes: Sizes, pids: readonly number[]): void {
-  for (const pid of pids)
-    for (const descriptor of namesIfReadable(`/proc/${pid}/fd`)) {
-      const stat = ifReadable(() => statSync(`/proc/${pid}/fd/${descriptor}`))
+function addRemoved(sizes: Sizes, entries: readonly ProcessEntry[]): void {
+  for (const place of entries.flatMap(placesOf))
+    for (const descriptor of namesIfReadable(`${place}/fd`)) {
+      const stat = ifReadable(() => statSync(`${place}/fd/${descriptor}`))
       if (stat?.isFile() === true && stat.nlink === 0) sizes.add(stat)
     }
 }

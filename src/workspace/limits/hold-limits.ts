@@ -119,14 +119,14 @@ function looker({ limits, group, disk, trace }: Looked): () => Promise<LimitReac
       return { limit: 'cpu', max: cpuSeconds }
     const found = measured?.()
     if (found !== undefined) return found
-    if (disk !== undefined && diskBytes !== undefined && (await disk.exceeds(diskBytes, pidsOf(trace))))
+    if (
+      disk !== undefined &&
+      diskBytes !== undefined &&
+      (await disk.exceeds(diskBytes, () => findMembers(trace)))
+    )
       return { limit: 'disk', max: diskBytes }
     return undefined
   }
-}
-
-function pidsOf(trace: RunTrace): () => number[] {
-  return () => findMembers(trace).map(({ pid }) => pid)
 }
 
 /**
@@ -151,11 +151,15 @@ function measuring(
       (memoryBytes !== undefined && before.availableBytes - now.availableBytes >= memoryBytes / 2)
     const canHaveUsed = ((at - began) / 1000) * cores
     if (!isDue && !(cpuSeconds !== undefined && canHaveUsed >= cpuSeconds)) return undefined
-    const pids = pidsOf(trace)()
-    const used = usageOf(pids)
+    const entries = findMembers(trace)
+    const used = usageOf(entries)
     again = performance.now() + Math.max(anywayMs, 20 * (performance.now() - at))
     if (processes !== undefined && used.processes >= processes) return { limit: 'processes', max: processes }
-    if (memoryBytes !== undefined && used.memoryBytes >= memoryBytes && sharedOutMemory(pids) >= memoryBytes)
+    if (
+      memoryBytes !== undefined &&
+      used.memoryBytes >= memoryBytes &&
+      sharedOutMemory(entries) >= memoryBytes
+    )
       return { limit: 'memory', max: memoryBytes }
     if (cpuSeconds !== undefined && used.cpuSeconds >= cpuSeconds) return { limit: 'cpu', max: cpuSeconds }
     return undefined

@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { hasThreads, programWithoutFirstThread } from '../../../test/support/first-thread.js'
+import { temporaryDirectory } from '../../../test/support/temporary-directory.js'
 import {
   momentOf,
   nextSnapshot,
   type PidMoment,
-  type ProcessSnapshot,
+  ProcessSnapshot,
   snapshotSince,
   startedSinceBoot,
 } from './process-table.js'
@@ -52,3 +56,23 @@ describe.skipIf(!existsSync('/proc/stat'))('a snapshot of the processes since a 
     expect(has(all, process.pid)).toBe(true)
   })
 })
+
+it.runIf(hasThreads)(
+  'knows the files and environment of a process whose first thread has ended',
+  async () => {
+    const pipe = join(temporaryDirectory(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const code = `open P, q(+<), q(${pipe}); syswrite STDOUT, 1; sleep 300`
+    const child = spawn('sh', ['-c', `exec ${programWithoutFirstThread(code)}`], {
+      env: { WORD: 'of-the-test' },
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const snapshot = new ProcessSnapshot((pid) => pid === child.pid)
+    expect(snapshot.entries).toHaveLength(1)
+    for (const entry of snapshot.entries) {
+      expect(snapshot.holdsPipe(entry, pipe)).toBe(true)
+      expect(snapshot.carriesWord(entry, 'of-the-test')).toBe(true)
+    }
+  },
+)

@@ -10,7 +10,7 @@ export type ProcessEntry = {
   readonly pid: number
   readonly ppid: number
   readonly pgid: number
-  /** `Z` and `X` have already ended, and only wait for their parent to collect the exit code. */
+  /** `Z`: the first thread has ended, and others run. */
   readonly state: string
   /**
    * In clock ticks since boot, or without `/proc` in seconds. Together with the pid it identifies one process
@@ -50,15 +50,15 @@ export class ProcessSnapshot {
   }
 
   /** Whether the environment at the start of the process contains the word. False for processes of other users. */
-  carriesWord({ pid, ppid, state }: ProcessEntry, word: string): boolean {
+  carriesWord(entry: ProcessEntry, word: string): boolean {
+    const { pid, ppid } = entry
     // The kernel's own threads have no environment.
     if (ppid === 2) return false
     let environment = this.#environments.get(pid)
     if (environment === undefined) {
-      // Once the first thread has ended, only the others have an environment.
-      const threads = state === 'Z' ? namesIfReadable(`/proc/${pid}/task`) : undefined
-      const places = threads?.map((thread) => `${pid}/task/${thread}`) ?? [String(pid)]
-      environment = places.map((place) => textIfReadable(`/proc/${place}/environ`) ?? '').join('')
+      environment = placesOf(entry)
+        .map((place) => textIfReadable(`${place}/environ`) ?? '')
+        .join('')
       this.#environments.set(pid, environment)
     }
     return environment.includes(word)
@@ -72,17 +72,27 @@ export class ProcessSnapshot {
   }
 
   /** Whether the process has the named pipe open, also after the name was removed. */
-  holdsPipe({ pid, ppid }: ProcessEntry, pipe: string): boolean {
+  holdsPipe(entry: ProcessEntry, pipe: string): boolean {
+    const { pid, ppid } = entry
     if (ppid === 2) return false
     let files = this.#files.get(pid)
     if (files === undefined) {
-      files = namesIfReadable(`/proc/${pid}/fd`).flatMap(
-        (fd) => linkIfReadable(`/proc/${pid}/fd/${fd}`) ?? [],
-      )
+      files = placesOf(entry)
+        .flatMap((place) => namesIfReadable(`${place}/fd`).map((fd) => `${place}/fd/${fd}`))
+        .flatMap((file) => linkIfReadable(file) ?? [])
       this.#files.set(pid, files)
     }
     return files.includes(pipe) || files.includes(`${pipe} (deleted)`)
   }
+}
+
+/**
+ * Returns the directories of `/proc` with the environment, the memory and the open files of a process. Once the first
+ * thread has ended, only the others have these.
+ */
+export function placesOf({ pid, state }: Pick<ProcessEntry, 'pid' | 'state'>): readonly string[] {
+  if (state !== 'Z') return [`/proc/${pid}`]
+  return namesIfReadable(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`)
 }
 
 let next: Promise<ProcessSnapshot> | undefined

@@ -6,6 +6,7 @@ import { usableGroupPlaces } from '../../../src/workspace/limits/control-group.j
 import type { SandboxBackend } from '../../../src/workspace/sandbox/backends.js'
 import { detectSandbox } from '../../../src/workspace/sandbox/probe.js'
 import { createLocalShell, type LocalShellOptions } from '../../../src/workspace/shell/local-shell.js'
+import { hasThreads, programWithoutFirstThread } from '../../support/first-thread.js'
 import { temporaryDirectory } from '../../support/temporary-directory.js'
 import { workerLedger } from '../../support/worker-ledger.js'
 import { asNormalUser, compileShell, normalUser } from './support/compiled.js'
@@ -132,6 +133,38 @@ describe.each(backends)('limits of a command, confined by %s', (backend) => {
       }
     },
     minutes,
+  )
+})
+
+// Memory and open files of such a process can be read only from its other threads.
+describe.runIf(hasThreads)('limits of a process whose first thread has ended, without control groups', () => {
+  it.each<{ readonly what: string; readonly code: string; readonly ended: LimitReached }>([
+    {
+      what: 'its memory',
+      code: 'my $size = 64 << 20; my $text = q(a) x $size; sleep 600',
+      ended: { limit: 'memory', max: 48 * mebibyte },
+    },
+    {
+      what: 'its files that have no name',
+      code: 'for (1 .. 7) { open my $file, q(>), q(gone); unlink q(gone); syswrite $file, q(a) x 2_000_000; push @files, $file } sleep 600',
+      ended: { limit: 'disk', max: 8 * mebibyte },
+    },
+  ])(
+    'SEC-133 count $what',
+    async ({ code, ended }) => {
+      const options = { ...shellOptions(workplace(), 'none'), limits: limitsFor(ended), controlGroups: false }
+      const shell = createLocalShell(options)
+      try {
+        const outcome = await shell.run(programWithoutFirstThread(code), { timeoutMs: minutes })
+        expect({ limit: outcome.limit, timedOut: outcome.timedOut }).toEqual({
+          limit: ended,
+          timedOut: false,
+        })
+      } finally {
+        await shell.close()
+      }
+    },
+    2 * minutes,
   )
 })
 
