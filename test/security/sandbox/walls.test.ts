@@ -189,11 +189,16 @@ for (const [at, { who, front, uid }] of users.entries()) {
       for (const name of ['.ssh/id_rsa', '.aws/credentials', '.config/gh/hosts.yml', '.netrc', '.npmrc']) {
         writeFileSync(join(home, name), 'canary-home')
       }
+      // Without this no command could see anything next to its workspace, and the test could not fail for the ledger.
+      writeFileSync(join(place, 'shown'), 'shown\n')
+      const sandboxOptions = { backend, readOnly: [place] }
       const { output } = await runOne(
-        `cat "${home}"/.ssh/id_rsa "${home}"/.netrc "${home}"/.npmrc 2>/dev/null; find "${home}" /root /home "${ledgerDir}" -type f 2>/dev/null
+        `cat "${place}/shown"; cat "${home}"/.ssh/id_rsa "${home}"/.netrc "${home}"/.npmrc 2>/dev/null; find "${home}" /root /home "${ledgerDir}" -type f 2>/dev/null
          cat /etc/shadow /etc/gshadow 2>/dev/null; ls -A /etc/ssh 2>/dev/null; grep -l canary-x /proc/[0-9]*/environ 2>/dev/null; echo done`,
+        { sandboxOptions },
       )
-      expect(output).toBe('done\n')
+      expect(output).toBe('shown\ndone\n')
+      expect(readdirSync(ledgerDir)).not.toEqual([])
     })
 
     it('SEC-128 protected paths cannot be changed, created or renamed', async () => {
