@@ -17,11 +17,10 @@ const echo = {
 const faultTools = {
   'bad-schemas': () => [
     echo,
-    {
-      name: 'remote-ref',
-      inputSchema: { type: 'object', properties: { a: { $ref: 'https://evil.test/schema.json' } } },
-    },
-    { name: 'file-ref', inputSchema: { type: 'object', properties: { a: { $ref: 'file:///etc/passwd' } } } },
+    ...JSON.parse(extra || '[]').map(($ref, at) => ({
+      name: `outside-${at}`,
+      inputSchema: { type: 'object', properties: { a: { $ref } } },
+    })),
     { name: 'self-ref', inputSchema: { type: 'object', properties: { a: { $ref: '#/properties/a' } } } },
     { name: 'list', inputSchema: { type: 'array' } },
     { name: 'deep', inputSchema: nested(10_000) },

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AskRequest } from '../../src/loop/ask.js'
 import type { Session } from '../../src/session/session.js'
 import {
@@ -225,12 +225,31 @@ describe('SEC-175 and SEC-176: names', { timeout: limit }, () => {
 
 describe('SEC-177: schemas', { timeout: limit }, () => {
   it('have no outside references, are limited, and their patterns are not executed', async () => {
-    const { session } = await openSession([])
-    await session.addMcp(badServer('bad-schemas'))
+    const { session, root } = await openSession([])
+    // Both exist and are schemas: whoever resolves such a reference can use the tool.
+    const schema = { type: 'string' }
+    const file = join(root, 'schema.json')
+    await writeFile(file, JSON.stringify(schema))
+    const http = await startHttp((_, __, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(schema))
+      return true
+    })
+    onTestFinished(() => http.close())
+    const references = [`${http.origin}/schema.json`, `file://${file}`, 'schema.json']
+    await session.addMcp(badServer('bad-schemas', JSON.stringify(references)))
     const names = session.toolNames().filter((name) => name.startsWith('mcp__'))
     expect(names).toEqual(['mcp__bad__echo', 'mcp__bad__no-schema', 'mcp__bad__slow-pattern'])
+    expect((await session.mcpStatus())[0]?.problems).toEqual(
+      expect.arrayContaining(
+        references.map(
+          (_, at) =>
+            `the tool "outside-${at}" is left out: its parameters refer to something outside of themselves`,
+        ),
+      ),
+    )
     await session.tool('mcp__bad__slow-pattern', { a: `${'a'.repeat(50)}!` })
     expect((await session.tool('mcp__bad__echo', { message: 7 })).output).toContain('message')
+    expect(http.seen).toEqual([])
   })
 })
 
