@@ -157,6 +157,24 @@ describe('approvals in a terminal', { timeout: 120_000 }, () => {
     await takesOneKey(atVirtualTerminal, text)
   })
 
+  it('ignores a key that comes with the question: the user pressed it before they could read it', async () => {
+    const place = await openPlace(files)
+    const { flags } = await place.model([{ toolCalls: [remove] }, 'Done.'])
+    const terminal = atVirtualTerminal(place, flags)
+    await terminal.sees('test/m')
+    terminal.press(`Go${keys.enter}`)
+    // Continues in the turn of the event loop in which the question was painted, so no time can have made it ready.
+    await terminal.sees('Run "rm -rf src"?')
+    terminal.press('y')
+    await terminal.sees(/key ignored|→ yes, once/)
+    expect(terminal.screen()).toContain('key ignored: it came before you could read the question')
+    expect(await nextQuestion(terminal)).toBe('Run "rm -rf src"?')
+    terminal.press('n')
+    await terminal.sees('Done.')
+    expect(isThere(place, 'src')).toBe(true)
+    await terminal.leave()
+  })
+
   it('leaves typed text in the prompt when a question appears in the middle of a word', async () => {
     const place = await openPlace(files)
     const { promise, go } = later()
