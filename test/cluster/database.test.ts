@@ -135,6 +135,33 @@ describe.skipIf(!hasPostgres())('FT-46: a worker that is paused in the middle of
   )
 })
 
+describe.skipIf(!hasPostgres())('a worker whose log another process has taken', () => {
+  it(
+    'counts no record as stored, and makes no further call',
+    async () => {
+      const { url, schema } = await postgresSchema()
+      const { client, worker, ledger } = await workersOn(
+        { url, schema },
+        {
+          // The queue does not notice it, so only the answer to the next record can.
+          work: async (word) => {
+            if (word === 'run-0-2')
+              await runSql(url, `update ${schema}.heads set fence = fence + 1, holder = null, node = null`)
+          },
+        },
+      )
+      await worker()
+      const runs = client()
+      const { runId } = await runs.submit({ prompt: 'run-0 x4' })
+      const state = async () => (await runs.get(runId))?.state
+      await expect.poll(state, poll).toMatch(/^(completed|failed|dead)$/)
+      expect(await runs.get(runId)).toMatchObject({ state: 'failed', error: { code: 'store_lost_lease' } })
+      expect(ledger.begun).toEqual(['run-0-1', 'run-0-2'])
+    },
+    10 * minutes,
+  )
+})
+
 describe.skipIf(!hasPostgres())('FT-43: four workers with limits for tenants', () => {
   it(
     'never have more runs of a tenant than its limit, and keep the order of each session',
