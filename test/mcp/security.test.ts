@@ -226,7 +226,7 @@ describe('SEC-175 and SEC-176: names', { timeout: limit }, () => {
 describe('SEC-177: schemas', { timeout: limit }, () => {
   it('have no outside references, are limited, and their patterns are not executed', async () => {
     const { session, root } = await openSession([])
-    // Both exist and are schemas: whoever resolves such a reference can use the tool.
+    // These lead to schemas, so a client that resolves them could use the tool.
     const schema = { type: 'string' }
     const file = join(root, 'schema.json')
     await writeFile(file, JSON.stringify(schema))

@@ -187,8 +187,8 @@ function ownerIn(value: unknown): Owner | undefined {
 
 /**
  * Returns whether a process was killed but not reaped by its parent, which in some containers never happens. Such a
- * process writes nothing more. One whose first thread has ended looks the same, and its other threads can still write: a
- * killed process has them for a moment.
+ * process writes nothing more. One whose first thread has ended looks the same, and its other threads can still write:
+ * a killed process has them for a moment.
  */
 function isZombie(owner: Owner, self: Owner): boolean {
   if (owner.host !== self.host || owner.boot !== self.boot || owner.namespace !== self.namespace) return false
