@@ -138,10 +138,11 @@ describe.each(modes)('the environment of a command, sandbox %s', (sandbox) => {
   })
 
   it('SEC-120 has no core dumps and the limits that were set', async () => {
+    // The soft limit is 0 on many machines anyway, and a program can raise it to the hard one.
     const { output } = await shellWith({
       sandbox,
       limits: { openFiles: 77, fileBytes: 1024 * 1024, cpuSeconds: 9 },
-    }).run('ulimit -c; ulimit -n; ulimit -t; head -c 2000000 /dev/zero > big; echo; stat -c %s big')
+    }).run('ulimit -Hc; ulimit -n; ulimit -t; head -c 2000000 /dev/zero > big; echo; stat -c %s big')
     const lines = output.split('\n')
     expect(lines.slice(0, 3)).toEqual(['0', '77', '9'])
     expect(output.trimEnd()).toMatch(/1048576$/)
