@@ -1981,6 +1981,8 @@ __attribute__((noreturn, used)) void start(long *stack)
 	root_fd = open_at_start("/", 6);
 	listener = LISTENER;
 	own_pid = CALL(getpid, 0);
+	/* When the program ends, every other process is killed: in a namespace of its own, those are the command's. */
+	if (!confines && own_pid != 1) fail("it is not the first process of its namespace", "");
 	if (stat_at(proc_fd, "", &stat) < 0 || !is_proc(proc_fd, &stat)) fail("/proc is not there", "");
 	proc_major = stat.stx_dev_major;
 	proc_minor = stat.stx_dev_minor;

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { temporaryDirectory } from '../../../../test/support/temporary-directory.js'
 import { binaries } from './binaries.js'
 import { compileGuard, compilerVersion, digestOf, sourceDigest } from './build.mjs'
-import { guardProgram, refusedPaths, underGuard } from './guard.js'
+import { guardProgram, placeGuard, refusedPaths, underGuard } from './guard.js'
 
 const arches = ['x64', 'arm64'] as const
 
@@ -26,6 +28,26 @@ describe('the shipped guard', () => {
     expect(await guardProgram('riscv64')).toBeUndefined()
   })
 })
+
+/** In a PID namespace of its own, a guard that kills every process reaches none of the machine. */
+const ownNamespace = ['--user', '--map-root-user', '--pid', '--fork', '--mount-proc']
+const hasNamespaces = spawnSync('unshare', [...ownNamespace, 'true']).status === 0
+
+it.runIf(hasNamespaces)(
+  'the guard does not start where it would kill processes of others at its end',
+  async () => {
+    const guard = await placeGuard((await guardProgram()) ?? Buffer.of(), temporaryDirectory())
+    const words = underGuard(['/bin/true'], { names: [], gitRoots: ['/tmp'] }, { program: guard })
+    const run = '"$@"; echo "$?"'
+    const { stdout, stderr } = spawnSync('unshare', [...ownNamespace, '/bin/sh', '-c', run, 'sh', ...words], {
+      encoding: 'utf8',
+    })
+    expect({ stdout, stderr }).toEqual({
+      stdout: '125\n',
+      stderr: 'capstan guard: it is not the first process of its namespace\n',
+    })
+  },
+)
 
 describe('underGuard', () => {
   it('puts the rules before the program', () => {
