@@ -110,6 +110,7 @@ static long call6(long n, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 __asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall start\n\thlt\n");
+__asm__("return_from_handler:\n\tmov $15, %eax\n\tsyscall\n");
 #elif defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 static long call6(long n, long a, long b, long c, long d, long e, long f)
@@ -125,6 +126,7 @@ static long call6(long n, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 __asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x30, #0\n\tmov x0, sp\n\tbl start\n\tbrk #0\n");
+__asm__("return_from_handler:\n\tmov x8, #139\n\tsvc 0\n");
 #else
 #error "The guard is written for x86_64 and aarch64."
 #endif
@@ -928,23 +930,58 @@ static long check_new(const struct place *place, int is_directory)
 /* The answer comes later, from a worker. */
 #define LATER (-100000L)
 
-/*
- * Opens a FIFO in a process of its own, because opening one waits for its other end. `look_after_workers` ends the worker when the
- * caller no longer waits, or a signal came for it.
- */
-static long open_in_worker(const struct caller *caller, const char *path, ulong flags)
+/* The end of a signal handler: rt_sigreturn. */
+extern void return_from_handler(void);
+
+static void on_interruption(int signal)
 {
+	(void)signal;
+}
+
+static void take_interruptions(int how)
+{
+	__u64 interruption = 1UL << (SIGUSR1 - 1);
+	CALL(rt_sigprocmask, how, &interruption, 0, sizeof interruption);
+}
+
+/* The result of a worker's call is its answer. From here on nothing interrupts it: a descriptor is given in a call that waits too. */
+static long end_of_wait(long result)
+{
+	take_interruptions(SIG_BLOCK);
+	return result == -EINTR ? -ERESTARTSYS : result;
+}
+
+/*
+ * Starts a process for a call that can wait, and returns 0 in it. `look_after_workers` kills the worker when its caller no longer
+ * waits, and interrupts its call when a signal came for the caller. A call that has succeeded at that moment stays so: if the worker
+ * of a FIFO were killed then, the other end would be open, and lose its partner.
+ */
+static long start_worker(const struct caller *caller)
+{
+	struct { void (*handler)(int); ulong flags; void (*restorer)(void); __u64 mask; } action = { 0 };
 	if (worker_count == MAX_WORKERS) return -EAGAIN;
 	long pid = CALL(clone, SIGCHLD, 0, 0, 0, 0);
-	if (pid < 0) return pid;
 	if (pid == 0) {
-		long fd = CALL(openat, AT_FDCWD, path, flags | O_CLOEXEC);
-		answer(caller, hand_over(caller, fd, flags));
-		leave(0);
+		action.handler = on_interruption;
+		action.flags = SA_RESTORER;
+		action.restorer = return_from_handler;
+		CALL(rt_sigaction, SIGUSR1, &action, 0, sizeof action.mask);
+		take_interruptions(SIG_UNBLOCK);
 	}
+	if (pid <= 0) return pid;
 	workers[worker_count].pid = pid;
 	workers[worker_count++].caller = *caller;
 	return LATER;
+}
+
+/* Opens a FIFO in a worker, because opening one waits for its other end. */
+static long open_in_worker(const struct caller *caller, const char *path, ulong flags)
+{
+	long result = start_worker(caller);
+	if (result != 0) return result;
+	long fd = end_of_wait(CALL(openat, AT_FDCWD, path, flags | O_CLOEXEC));
+	answer(caller, hand_over(caller, fd, flags));
+	leave(0);
 }
 
 /* A new file never runs as its owner: for every user of the machine it would have the rights of this host. */
@@ -1359,7 +1396,6 @@ static long do_connect(struct caller *caller, long socket, ulong address, ulong 
 	if (result == 0 && !is_proxy) result = stat_at((int)found, "", &stat);
 	if (result == 0 && !is_proxy && (stat.stx_mode & S_IFMT) != S_IFSOCK) result = -ECONNREFUSED;
 	if (result == 0 && !is_proxy && (place.proc || is_outside_file((int)found, 1))) result = -EACCES;
-	if (result == 0 && worker_count == MAX_WORKERS) result = -EAGAIN;
 	if (result == 0) {
 		size = sizeof name.internet;
 		if (!is_proxy) {
@@ -1368,16 +1404,10 @@ static long do_connect(struct caller *caller, long socket, ulong address, ulong 
 			own_fd_path(name.local.path, sizeof name.local.path, (int)found);
 			size = 2 + length(name.local.path) + 1;
 		}
-		long pid = CALL(clone, SIGCHLD, 0, 0, 0, 0);
-		if (pid == 0) {
-			answer(caller, CALL(connect, fd, &name, size));
+		result = start_worker(caller);
+		if (result == 0) {
+			answer(caller, end_of_wait(CALL(connect, fd, &name, size)));
 			leave(0);
-		}
-		if (pid < 0) result = pid;
-		else {
-			workers[worker_count].pid = pid;
-			workers[worker_count++].caller = *caller;
-			result = LATER;
 		}
 	}
 	if (found >= 0) CALL(close, found);
@@ -1858,7 +1888,7 @@ static void forget_worker(int at)
 	workers[at] = workers[--worker_count];
 }
 
-/* Ends workers whose caller is gone, and lets a caller see the signal that came for it. */
+/* Ends workers whose caller is gone, and lets a caller see the signal that came for it: its call is interrupted until it has answered. */
 static void look_after_workers(void)
 {
 	for (int at = worker_count - 1; at >= 0; at--) {
@@ -1866,8 +1896,7 @@ static void look_after_workers(void)
 		int waits = is_waiting(caller);
 		caller->tgid = 0;
 		if (waits && (know(caller) < 0 || !caller->pending_signal)) continue;
-		CALL(kill, workers[at].pid, SIGKILL);
-		if (waits) answer(caller, -ERESTARTSYS);
+		CALL(kill, workers[at].pid, waits ? SIGUSR1 : SIGKILL);
 	}
 }
 
