@@ -53,7 +53,7 @@ describe.runIf(isLinux)('the script of the self-test, when it is not confined', 
     expect(found.get('read a secret')?.split(', ')).toEqual(
       expect.arrayContaining(['secret', 'environ', ...(readdirSync(homedir()).length > 0 ? ['home'] : [])]),
     )
-    for (const way of ['a process was ended', 'process-read', 'process-write'])
+    for (const way of ['process-signalled', 'process-read', 'process-write'])
       expect(found.get('processes of the host')).toContain(way)
     const setting = '/proc/sys/kernel/core_pattern'
     if (isWritable(setting)) expect(found.get('kernel settings')).toContain(`kernel-setting ${setting}`)

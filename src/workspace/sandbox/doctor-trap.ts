@@ -245,7 +245,8 @@ function judge({
       ? ['a limit was changed']
       : []),
     ...(niceOf(bystander.pid) === 19 ? ['a priority was changed'] : []),
-    ...saw('traced', 'process-read', 'process-write'),
+    // A signal that was sent may not have ended the process yet.
+    ...saw('traced', 'process-signalled', 'process-read', 'process-write'),
   ]
   /** Checks that need Perl. */
   const withPerl = (name: string, bad: readonly string[], good: string): DoctorCheck =>

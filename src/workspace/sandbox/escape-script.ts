@@ -130,7 +130,7 @@ function attacks({ pid, startTime }: Targets['bystander']): string {
   return `is_bystander() { local stat; read -r stat < /proc/${pid}/stat || return 0; set -- \${stat##*) }; [ "\${20}" = '${startTime}' ]; }
 is_bystander && { for f in environ maps; do has_bytes /proc/${pid}/$f && echo process-read; done
 : > /proc/${pid}/oom_score_adj && echo process-write
-kill -TERM ${pid}
+kill -TERM ${pid} && echo process-signalled
 try - prlimit --pid ${pid} --nofile=77:77
 try - renice -n 19 -p ${pid}
 try traced call ${calls.ptrace} 16 ${pid} 0 0; }`
@@ -138,7 +138,7 @@ try traced call ${calls.ptrace} 16 ${pid} 0 0; }`
 
 /** The last attack, so that a process which the others reach is still there for them. */
 function ends({ pid }: Targets['bystander']): string {
-  return `is_bystander && kill -KILL ${pid}`
+  return `is_bystander && kill -KILL ${pid} && echo process-signalled`
 }
 
 /**
