@@ -18,11 +18,13 @@ export type AppliedHunks = {
  * end of the file is unchanged.
  *
  * A hunk is applied at the line of its header if both of its line numbers agree; otherwise, or if it does not fit
- * there, at the only place where it fits. Two such places are an error.
+ * there, at the only place where it fits. Two such places are an error, in the first attempt too.
  */
 export function applyHunks(text: string, hunks: readonly Hunk[]): AppliedHunks {
   const exact = attempt(text, hunks, exactly)
   if (exact.ok) return outcome(exact.text, hunks, exact.moved, [])
+  // Lines that fit byte for byte in several places are not looked for in a place where they fit less well.
+  if (exact.error.code === 'patch_ambiguous') throw exact.error
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ''
   const lenient = attempt(text.slice(mark.length), hunks, leniently)
   if (!lenient.ok) throw lenient.error

@@ -241,6 +241,15 @@ describe('patch', () => {
     expect(content(workspace, 'a.sql')).toBe('++ other\n-- x\nselect 1\n')
   })
 
+  it('does not take a place with other line endings when several places fit exactly', async () => {
+    const before = '\r\na\n-- sql\nc\n\nlast\n\r\n'
+    const workspace = await toolboxWorkspace({ 'a.txt': before })
+    expect(await patch(workspace, '@@ -5 +5,2 @@\n \r\n+  x\n', 'a.txt')).toMatch(
+      /hunk 1 fits at lines 1, 7 and its header does not say which/,
+    )
+    expect(content(workspace, 'a.txt')).toBe(before)
+  })
+
   it('keeps CRLF, byte-order mark and a missing last line ending when the diff does not have them', async () => {
     const workspace = await toolboxWorkspace({
       'dos.txt': '\uFEFFone\r\ntwo\r\nthree',
