@@ -15,11 +15,15 @@ const catalogue = [
   ...Array.from({ length: 30 }, (_, at) => tool(`filler_${at}`, `Does unrelated thing number ${at}.`)),
 ]
 
-function session(hidden: readonly ToolDefinition[]): { context: ToolCallContext; offered: string[] } {
+function session(
+  hidden: readonly ToolDefinition[],
+  searchable = hidden,
+): { context: ToolCallContext; offered: string[] } {
   const offered: string[] = []
   const tools = {
     callAll: async () => [],
     hidden: () => hidden,
+    searchable: () => searchable,
     offer(names: readonly string[]) {
       offered.push(...names)
     },
@@ -113,9 +117,7 @@ describe('tool_search', () => {
   })
 
   it('finds only hidden tools in a list that also has shown ones', async () => {
-    const { context, offered } = session(catalogue.slice(1))
-    const { tools } = context.runtime?.session ?? {}
-    Object.assign(tools ?? {}, { searchable: () => catalogue })
+    const { context, offered } = session(catalogue.slice(1), catalogue)
     const { matches, note } = await toolSearchTool.call({ query: 'e-mail', limit: 1 }, context)
     expect(matches.map(({ id }) => id)).toEqual(['mail_list'])
     expect(offered).toEqual(['mail_list'])

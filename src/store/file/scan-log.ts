@@ -21,7 +21,7 @@ export class LogScan implements LogEnd {
   problem: string | undefined
   readonly #sessionId: string
   readonly #options: ScanOptions
-  /** The length of the bytes at the end that were examined before, and belong to a batch that had not ended. */
+  /** The length of the lines at the beginning of the bytes that were examined before: their batch had not ended. */
   #unfinished = 0
 
   constructor(sessionId: string, options: ScanOptions) {

@@ -4,7 +4,7 @@ import { nodeCertificates, relayPort } from './command-network.js'
 /**
  * Wraps the command in a relay from a TCP port to the proxy's Unix socket, because few programs can use a socket as a
  * proxy. The relay runs in the host's Node binary, which is mounted at a fixed path inside, so it works wherever Node
- * is installed. It takes 25 ms of processor time to start, only for commands with network access. (Not available in a
+ * is installed. Its start takes 25 ms of processor time, only for commands with network access. (Not available in a
  * host that is not plain Node, such as Electron.)
  *
  * `certificates` is the file of additional certificate authorities for the command. The relay does not have the

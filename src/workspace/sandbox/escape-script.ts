@@ -14,7 +14,6 @@ export type Targets = {
   readonly place: string
   /** The name of an abstract socket. Node 20 pads it with zeros, later versions do not. */
   readonly abstract: string
-  /** The ID of a process of the host. */
   /** A process of the host, which the script attacks. */
   readonly bystander: Pick<ProcessEntry, 'pid' | 'startTime'>
   readonly outside: readonly string[]

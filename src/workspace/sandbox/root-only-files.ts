@@ -59,12 +59,12 @@ function searchWithFind(
     const child = execFile('find', args, options, (error, stdout) => {
       clearTimeout(timer)
       if (error !== null || isLate) return resolve(undefined)
-      const found = stdout.split('\0').slice(0, -1)
-      const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
-      resolve({
-        directories: found.filter((path) => !isFile(path)),
-        files: found.filter(isFile),
-      })
+      const closed = { directories: [] as string[], files: [] as string[] }
+      for (const path of stdout.split('\0').slice(0, -1)) {
+        const isFile = lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
+        closed[isFile ? 'files' : 'directories'].push(path)
+      }
+      resolve(closed)
     })
     // With the option of `execFile`, a program that ends at that moment seems to have succeeded, without its output.
     const timer = setTimeout(() => {
